@@ -1,4 +1,4 @@
-//! Archives as other crawlers write them, made here record by record.
+//! Archives in the forms that other crawlers write, built record by record.
 
 use std::io::Write as _;
 
@@ -60,8 +60,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     std::fs::create_dir(&folder).unwrap();
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(folder.join(name), bytes).unwrap();
 
-    // Heritrix: a member a record, look-ups of names and rules for robots among the pages, bodies as
-    // they came over the wire.
+    // Heritrix: one gzip member a record, DNS and robots.txt records among the pages, bodies as sent.
     let packed = chunked(&gzip(&page(1)));
     let members = [
         record("warcinfo", "", "application/warc-fields", b"software: Heritrix/3.4.0\r\n"),
@@ -98,7 +97,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     ];
     write("heritrix.warc.gz", members.iter().flat_map(|member| gzip(member)).collect());
 
-    // wget: not packed, addresses in angle brackets, its own log at the end.
+    // wget: uncompressed, addresses in angle brackets, its log at the end.
     let wget = [
         answer("<http://b.example/2>", "", &page(2)),
         record(
@@ -110,7 +109,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     ];
     write("wget.warc", wget.concat());
 
-    // Common Crawl: decoded, and said so in headers of its own; texts of pages as conversions.
+    // Common Crawl: decoded bodies, which separate headers report; texts of pages as conversion records.
     let length =
         format!("X-Crawler-Content-Encoding: gzip\r\nContent-Length: {}\r\n", page(3).len());
     let common = [
@@ -119,7 +118,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     ];
     write("common.warc.gz", common.iter().flat_map(|member| gzip(member)).collect());
 
-    // The texts of a crawl alone (WET), and settings of a crawler.
+    // The texts of a crawl without the pages (WET), and a crawler's settings.
     let texts = [
         record("warcinfo", "", "application/warc-fields", b"software: a program\r\n"),
         record("conversion", "https://d.example/4", "text/plain", prose(4, 12).as_bytes()),
@@ -127,7 +126,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     ];
     write("common.warc.wet.gz", texts.iter().flat_map(|member| gzip(member)).collect());
 
-    // ARC, the format before WARC.
+    // ARC, the predecessor of WARC.
     let arc = |url: &str, kind: &str, block: &[u8]| {
         let head = format!("{url} 1.2.3.4 20080430204825 {kind} {}\n", block.len());
         [head.as_bytes(), block, b"\n"].concat()

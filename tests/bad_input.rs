@@ -134,7 +134,7 @@ fn a_place_that_cannot_be_written_is_exit_6() {
 
 #[test]
 fn a_full_disk_loses_nothing() {
-    // A limit on the size of files stands for the full disk: every write beyond it fails.
+    // A file size limit simulates the full disk: every write beyond it fails.
     let pages: HashMap<String, Page> = (0..60u64)
         .map(|n| {
             let path = if n == 0 { "/".to_owned() } else { format!("/p{n}") };
@@ -152,7 +152,7 @@ fn a_full_disk_loses_nothing() {
         data.display()
     );
     let mut stopped = None;
-    // The frontier's file alone is larger than a small limit: grow it until the crawl starts at all.
+    // The frontier's file alone exceeds a small limit, so raise it until the crawl starts.
     for blocks in [600, 1200, 2500, 5000] {
         let command = command.replace("3000", &blocks.to_string());
         let output = Command::new("bash").arg("-c").arg(command).output().unwrap();
@@ -242,7 +242,6 @@ fn a_setting_that_cannot_be_used_is_said_before_anything_is_saved_or_removed() {
     for flags in wrong {
         let output = bench.crawl(&[server.url("/")], flags);
         assert_eq!(code(&output), 1, "{flags:?}: {}", text(&output.stderr));
-        // The plain command works as before.
         assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0, "after {flags:?}");
         assert_eq!(bench.summary()["pages"]["fetched"], 1, "after {flags:?}");
     }
@@ -258,14 +257,14 @@ fn files_that_no_crawl_wrote_are_never_removed() {
     let demo = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
     assert!(text(&demo.stderr).contains("is not empty"), "{}", text(&demo.stderr));
-    // Nor what a crawl of this machine wrote, or one without seeds.
+    // Nor are crawls of this machine's pages or crawls without seeds removed.
     let seeds = [server.url("/")];
     let local = Bench::new();
     assert_eq!(code(&local.crawl(&seeds, &[])), 0);
     let demo = crawl().arg("demo").arg("--data").arg(local.data()).output().unwrap();
     assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
     assert_eq!(local.summary()["pages"]["fetched"], 1);
-    // Somebody's own folders may have any name.
+    // A user's folders may have any name.
     let project = Bench::new();
     for name in ["hapax-demo", "demo", "pages"] {
         std::fs::create_dir_all(project.data().join(name)).unwrap();
@@ -304,7 +303,7 @@ fn what_is_refused_is_not_saved_and_a_folder_without_a_crawl_is_no_empty_one() {
         assert!(text(&output.stderr).contains("holds no crawl"), "{words:?}");
     }
     assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
-    // One that a program of another build saved can be taken back.
+    // A setting that another build of the program saved can be reset.
     let path = bench.data().join("crawl.toml");
     let saved = std::fs::read_to_string(&path).unwrap();
     let cluster = "[settings]\ncluster = \"redis://127.0.0.1:1\"";

@@ -1,4 +1,4 @@
-//! What servers that mean harm do, as a table.
+//! A table of hostile servers.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use flate2::write::GzEncoder;
 
 use crate::support::{prose, read_head, send};
 
-/// What a hostile server does with a connection, after the head of the request was read.
+/// The action of a hostile server on a connection, after it has read the request's head.
 pub(crate) type Act = fn(&mut TcpStream, &str);
 
-/// A listener whose robots.txt is missing, unless the behaviour is about that.
+/// A listener without robots.txt, unless the behaviour concerns robots.txt.
 pub(crate) fn hostile(act: Act, robots_too: bool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -37,7 +37,7 @@ fn raw(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
     let _ = stream.write_all(bytes.as_ref());
 }
 
-/// As long as somebody listens, and no longer than a minute.
+/// Sends `piece` repeatedly until the client closes, at most for a minute.
 pub(crate) fn drip(stream: &mut TcpStream, piece: &[u8], pause: Duration) {
     for _ in 0..60_000 {
         if stream.write_all(piece).is_err() {
@@ -59,7 +59,7 @@ pub(crate) fn ok(stream: &mut TcpStream, headers: &str, body: impl AsRef<[u8]>) 
     raw(stream, body);
 }
 
-/// 64 MiB of spaces, packed once, so that the servers cost nothing.
+/// 64 MiB of spaces, compressed once to save time.
 static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| gzip(&vec![b' '; 64 << 20]));
 pub(crate) static BOMB_IN_GZIP: LazyLock<Vec<u8>> = LazyLock::new(|| gzip(&BOMB));
 
@@ -81,7 +81,7 @@ fn go_to(stream: &mut TcpStream, target: &str) {
 const SECOND: Duration = Duration::from_secs(1);
 const NONE: Duration = Duration::ZERO;
 
-/// Name, what it does, what skipped.jsonl may say of it ("" for a page that was used).
+/// Name, action, and the allowed reasons in skipped.jsonl ("" for a page that is used).
 pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
     ("accepts and hangs", |_, _| std::thread::sleep(8 * SECOND), &["timeout"]),
     ("closes at once", |_, _| {}, &["protocol", "connect"]),
@@ -243,7 +243,7 @@ pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
     ),
     (
         "a brotli bomb",
-        // 32 MiB of nothing, by brotli's own compressor.
+        // 32 MiB of zeros, compressed by brotli's encoder.
         |s, _| {
             ok(
                 s,

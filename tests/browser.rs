@@ -1,4 +1,4 @@
-//! A real browser on the local web page: Chromium by its driver.
+//! The local web page in a real browser: Chromium with its driver.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::helpers::crawled;
 use crate::inspect::{Inspect, hostile_site};
 use crate::support::{Bench, code, say};
 
-/// A browser of the test's own, by the W3C's WebDriver protocol.
+/// A browser for one test, controlled by the W3C's WebDriver protocol.
 struct Browser {
     driver: Child,
     port: u16,
@@ -20,7 +20,7 @@ struct Browser {
 }
 
 impl Browser {
-    /// `None` where there is no Chromium; in CI that is an error.
+    /// `None` if Chromium is not installed; in CI that is an error.
     fn start(width: u32, height: u32) -> Option<Self> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let driver = Command::new("chromedriver")
@@ -52,7 +52,7 @@ impl Browser {
         ];
         let wanted =
             json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"args": arguments}}}});
-        // The driver needs a moment before it answers.
+        // The driver takes a moment to start.
         let until = Instant::now() + Duration::from_secs(30);
         let answer = loop {
             match browser.try_ask("POST", "/session", &wanted) {
@@ -82,7 +82,7 @@ impl Browser {
             body.len()
         )?;
         let (mut answer, mut piece) = (Vec::new(), [0; 65536]);
-        // The driver may keep the connection; the length says where the answer ends.
+        // The driver may keep the connection open, so read as many bytes as Content-Length says.
         loop {
             let text = String::from_utf8_lossy(&answer).into_owned();
             if let Some((head, rest)) = text.split_once("\r\n\r\n") {
@@ -118,7 +118,6 @@ impl Browser {
         self.command("POST", &format!("/element/{id}/click"), &json!({}));
     }
 
-    /// What a piece of JavaScript returns.
     fn script(&self, script: &str) -> Value {
         self.command("POST", "/execute/sync", &json!({"script": script, "args": []}))
     }
@@ -136,7 +135,6 @@ impl Browser {
         );
     }
 
-    /// Waits for words on the page.
     fn wait(&self, words: &str) {
         let until = Instant::now() + Duration::from_secs(20);
         while !self.text().contains(words) {
@@ -172,7 +170,7 @@ fn a_person_finds_a_pair_looks_and_restores_it() {
     );
     browser.click("nav a[href='/list']");
     browser.wait("3 discarded pages");
-    // By keyboard: the first row, opened.
+    // By keyboard: select the first row and open it.
     browser.press("j");
     assert_eq!(browser.script("return document.querySelectorAll('.rows li.current').length"), 1);
     browser.press("/");

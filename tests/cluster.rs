@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use crate::redis::RedisCluster;
 use crate::support::{Bench, Page, Server, code, html, json_lines, prose, text};
 
-/// Hosts whose pages are partly each other's: text `n` stands on two hosts, on one of them twice.
+/// Hosts that share pages: text `n` is on two hosts, on one of them twice.
 fn hosts(count: usize, pages: u64, wait: Duration) -> Vec<Server> {
     let web = |host: usize| -> HashMap<String, Page> {
         (0..pages)
             .map(|number| {
                 let seed = match number % 3 {
-                    // Its own, twice; and the next host's.
+                    // Texts of this host, twice, and of the next host.
                     0 => host as u64 * 1000 + number / 6,
                     1 => host as u64 * 1000 + 500 + number,
                     _ => (host as u64 + 1) % count as u64 * 1000 + 499 + number,
@@ -34,7 +34,7 @@ fn seeds(servers: &[Server]) -> Vec<String> {
     servers.iter().map(|server| server.url("/")).collect()
 }
 
-/// The texts of all kept pages, each with the URLs that hold it; how many were discarded.
+/// The texts of all kept pages with their URLs, and the number of discarded pages.
 fn kept(benches: &[&Bench]) -> (BTreeMap<String, Vec<String>>, usize) {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut discarded = 0;
@@ -98,7 +98,7 @@ fn three_workers_fetch_each_page_once_and_keep_each_text_once() {
     assert_eq!(together.1, alone.1, "discarded");
     let worked = benches.iter().filter(|b| b.summary()["pages"]["fetched"] != 0).count();
     assert!(worked >= 2, "the work was shared");
-    // Each discarded page says for which one, also when another worker holds it.
+    // Each discarded page names its kept page, even if another worker has it.
     let all: Vec<String> = together.0.values().flatten().cloned().collect();
     for line in benches.iter().flat_map(|bench| bench.log("discarded.jsonl")) {
         assert!(all.contains(&line["of"]["url"].as_str().unwrap().to_owned()), "{line}");
@@ -121,14 +121,14 @@ fn three_workers_fetch_each_page_once_and_keep_each_text_once() {
         (&0.into(), &(9 * 18).into()),
         "{status}"
     );
-    // A finished crawl is finished for whoever comes.
+    // A finished crawl is finished for new workers too.
     let late = Bench::new();
     let output = late.crawl(&seeds(&servers), &flags);
     assert_eq!(code(&output), 0);
     assert_eq!(late.summary()["pages"]["fetched"], 0, "{}", text(&output.stderr));
 }
 
-/// The readers take several data directories for one.
+/// Reading commands treat several data directories as one.
 fn read_as_one(benches: &[Bench], kept: &BTreeMap<String, Vec<String>>, discarded: usize) {
     let dirs: Vec<String> = benches
         .iter()
@@ -214,7 +214,7 @@ fn what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back() {
     let benches: Vec<Bench> = (0..2).map(|_| Bench::new()).collect();
     assert_eq!(code(&benches[0].crawl(&seeds(&servers), &flags)), 0);
     let alone = kept(&[&benches[0]]);
-    // Nothing that it settled is known any more, and another worker does it all again.
+    // The cluster has lost all results, and another worker repeats them.
     for master in cluster.masters() {
         cluster.cli(master, &["flushall"]);
     }
@@ -228,12 +228,12 @@ fn what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back() {
     let given_up = given_up.iter().filter(|line| line["reason"] == "lease-lost").count();
     assert_eq!(given_up, alone.0.len(), "each says why");
     benches[0].run(&["check"]);
-    // Its own pages stay with it when it comes once more.
+    // Its pages remain when the worker returns.
     assert_eq!(code(&benches[1].crawl(&seeds(&servers), &flags)), 0);
     assert_eq!(kept(&[&benches[1]]).0.len(), alone.0.len());
 }
 
-/// Where Debian and its like keep the library of the package `faketime`.
+/// The library of the package `faketime` on Debian and derivatives.
 fn clock_library() -> Option<&'static str> {
     let known = [
         "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
@@ -273,7 +273,7 @@ fn clocks_that_are_off_by_a_minute_break_no_politeness() {
         assert_eq!(asked.len(), 12, "each page once");
         for (first, second) in asked.iter().zip(asked.iter().skip(1)) {
             let pause = second.1.duration_since(first.1);
-            // A request may be on its way a little longer than the one after it.
+            // Network delay may shorten the observed pause.
             assert!(pause >= Duration::from_millis(170), "{first:?}, {second:?}: {pause:?}");
         }
     }
@@ -301,7 +301,7 @@ fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
     let error = text(&output.stderr);
     assert_eq!(code(&output), 1, "{error}");
     assert!(error.contains("recipe"), "{error}");
-    // Masters that take no writes, then half of a cluster.
+    // Masters that refuse writes, then half of a cluster.
     let refused = |why: &[&str]| {
         let output = other.crawl(&[server.url("/")], &flags);
         let error = text(&output.stderr);

@@ -1,4 +1,4 @@
-//! What commands make of their arguments: files, folders, flags, places to write to.
+//! How commands treat their arguments: files, folders, flags, output paths.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ fn a_place_that_cannot_be_written_is_named() {
     bench.run(&["pages", folder.to_str().unwrap()]);
     let numbers = bench.path("numbers");
     write(&numbers, "1\n2\n");
-    // A file stands where a folder would have to be.
+    // A file where a folder is needed.
     let place = numbers.join("out").display().to_string();
     let data = bench.data().display().to_string();
     for args in [
@@ -49,7 +49,7 @@ fn calibrate_goes_round_no_circle() {
     assert_eq!((row["pages"].as_u64(), row["unreadable"].as_u64()), (Some(3), Some(0)), "{row}");
 }
 
-/// A data directory of two pages, made by `crawl pages` with these flags.
+/// A data directory of two pages, made by `crawl pages` with the given flags.
 fn two_pages(bench: &Bench, flags: &[&str]) {
     let folder = bench.path("tree");
     std::fs::create_dir_all(&folder).unwrap();
@@ -58,7 +58,6 @@ fn two_pages(bench: &Bench, flags: &[&str]) {
     bench.run(&[&["pages", folder.to_str().unwrap()][..], flags].concat());
 }
 
-/// The id of the page of these that was discarded.
 fn discarded(bench: &Bench) -> String {
     bench.log("discarded.jsonl")[0]["id"].to_string()
 }
@@ -78,7 +77,7 @@ fn files_are_known_by_their_bytes_and_what_a_folder_holds_beside_pages_is_counte
     write(&folder.join("d.pdf"), "%PDF-1.4\nobj");
     let out = bench.run(&["pages", folder.to_str().unwrap()]);
     assert!(out.starts_with("3 pages") && out.contains("left out                 3"), "{out}");
-    // What is named is a page or an error.
+    // A named file must be a page, otherwise it is an error.
     for (name, exit, said) in
         [("i.png", 7, "neither HTML, text"), ("d.pdf", 7, "neither HTML, text"), ("s.css", 0, "")]
     {
@@ -131,7 +130,6 @@ fn lines_that_are_wrong_are_told_by_their_own_number_alone() {
 fn the_status_of_several_directories_has_the_types_of_one() {
     let bench = Bench::new();
     two_pages(&bench, &[]);
-    // Documents without a crawl.
     let seen = bench.path("seen");
     let mut dedup = crawl()
         .args(["dedup", "--data"])
@@ -197,7 +195,7 @@ fn without_an_index_it_is_said_how_to_get_one() {
         assert_eq!(code(&run), 1, "{said}");
         assert!(said.contains("--no-index") && said.contains("`crawl pages "), "{said}");
     }
-    // And so it is.
+    // The advice in that error works.
     let data = bench.path("new").display().to_string();
     let pages = bench.data().join("pages").display().to_string();
     printed(&["pages", &pages, "--data", &data]);

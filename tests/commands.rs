@@ -18,10 +18,10 @@ fn the_demo_keeps_each_text_once() {
         assert_eq!(found.lines().count(), expected, "{query}: {found}");
     }
     assert!(bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "robots"));
-    // Its own folder it may write anew.
+    // `demo` may overwrite a folder that it made.
     let output = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    // Its log of what was skipped is one of the parts that `check` reads.
+    // `check` also reads the log of skipped pages.
     let path = bench.data().join("skipped.jsonl");
     let log = std::fs::read_to_string(&path).unwrap();
     let lines = format!("skipped   {} lines", log.lines().count());
@@ -68,7 +68,7 @@ fn extract_says_why_and_fingerprint_names_the_file() {
     );
 }
 
-/// A recipe that gives another fingerprint needs another name.
+/// If a change alters a recipe's fingerprints, the recipe needs a new name.
 #[test]
 fn fingerprints_of_a_recipe_never_change() {
     let bench = Bench::new();
@@ -123,9 +123,9 @@ fn stored_pages_take_the_same_way() {
     assert!(out.starts_with("3 pages"), "{out}");
     assert_eq!(bench.log("discarded.jsonl").len(), 1);
     assert!(bench.run(&["search", "when", "--json"]).lines().count() == 2);
-    // A second time everything is known.
+    // The second time every page is known.
     assert!(bench.run(&args).contains("known before             3"));
-    // A line names its page, whatever the page says.
+    // The name in the line has priority over the page's content.
     let line = serde_json::json!({
         "id": "x", "url": "http://a.example/x", "title": "Given", "html": format!("<title>Own</title><p>{}</p>", prose(5, 9)),
     });
@@ -146,7 +146,7 @@ fn a_missing_data_directory_is_no_success() {
     }
 }
 
-/// Numbers near to each other, more than fit into the least memory.
+/// Similar numbers, more than fit into the least memory.
 #[cfg(target_os = "linux")]
 fn many_near(bench: &Bench) -> std::path::PathBuf {
     let mut lines = String::new();
@@ -178,7 +178,7 @@ fn a_search_ends_where_its_results_cannot_be_written() {
         let (exit, said) = search(command, "/dev/full", memory);
         assert_eq!((exit, said.contains("No space left")), (6, true), "{command}: {said}");
     }
-    // Who reads no further is no error.
+    // A reader that closes the pipe early is not an error.
     let mut search = crawl();
     search.args(["find-all", "--memory", "64KiB", "--input"]).arg(&numbers);
     let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -201,7 +201,7 @@ fn find_all_and_find_clusters_speak_the_known_format() {
     let (exit, _, err) = pipe(&["find-all", "-b", "3"], None, "1\n");
     assert!(exit == 1 && err.contains("--blocks 3"), "{err}");
 
-    // The cases of those tools, from a file into a file.
+    // The examples of those tools, from a file into a file.
     let bench = Bench::new();
     let (input, output) = (bench.path("in"), bench.path("out"));
     let lane = [0xff_u64, 0xef, 0xee, 0xce, 0x33];
@@ -260,7 +260,7 @@ fn explain_shows_every_stage_and_why_two_pages_are_one() {
         serde_json::from_str(&printed(&["explain", &a, &c, "--json"])).unwrap();
     assert_eq!(other["duplicates"], false, "{other}");
     assert!(other["why"].as_str().unwrap().starts_with("different pages"), "{other}");
-    // No page is that large: said before it is read whole.
+    // An oversized file is refused before it is read.
     let large = bench.path("large.html");
     std::fs::File::create(&large).unwrap().set_len((32 << 20) + 1).unwrap();
     let large = crawl().args(["explain", large.to_str().unwrap()]).output().unwrap();
@@ -293,7 +293,7 @@ fn calibrate_measures_ones_own_pages() {
     assert_eq!((all["pages"].as_u64(), all["alike_pairs"].as_u64()), (Some(60), Some(30)), "{all}");
     assert!(all["advice"]["similarity"].is_number(), "{all}");
     assert_eq!(all["without_text"], 1);
-    // By another recipe the distances are others.
+    // Another recipe results in other distances.
     let other = ["calibrate", &folder, "--json", "--recipe", "character-4-grams"];
     let other: serde_json::Value = serde_json::from_str(&printed(&other)).unwrap();
     assert_eq!(other["pages"], all["pages"]);
@@ -305,7 +305,7 @@ fn calibrate_measures_ones_own_pages() {
     {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
-    // From a few nothing is advised.
+    // Too few pages give no advice.
     let few =
         ["0-0.html", "0-1.html", "1-0.html", "1-1.html"].map(|name| format!("{folder}/{name}"));
     let few: Vec<&str> =
@@ -333,7 +333,7 @@ fn a_data_directory_keeps_to_one_recipe() {
         err.contains("--recipe token-window-4-5") && err.contains("content-words-tf-5"),
         "{err}"
     );
-    // Whatever it was made by is checked.
+    // `check` accepts any recipe.
     assert!(bench.run(&["check"]).contains("1 in the journal"), "{}", bench.run(&["check"]));
     let (exit, _, err) = pipe(&["dedup", "--recipe", "nothing"], Some(&data), &line);
     assert_eq!(exit, 1);
@@ -345,13 +345,13 @@ fn a_data_directory_keeps_to_one_recipe() {
     assert_ne!(fingerprint("character-4-grams"), fingerprint("content-words-tf"));
 }
 
-/// Runs with so much address space that a page of 10 MiB has 256 MiB beside what the program takes.
+/// Limits the address space so that a page of 10 MiB has 256 MiB in addition to the program's own need.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_page_of_ten_megabytes_takes_256_at_most() {
     let bench = Bench::new();
     let mut lines = String::new();
-    // Five letters each, none twice.
+    // Distinct words of five letters.
     let letter =
         |number: u32, place: u32| char::from(b'a' + (number / 24u32.pow(place) % 24) as u8);
     let distinct = (0..1u32 << 21).map(|number| {
@@ -359,7 +359,7 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
         word + " "
     });
     let distinct: String = distinct.collect();
-    // A byte each, where UTF-8 has three and nothing parts words.
+    // One byte a character that takes three in UTF-8, and no word separators.
     let (thai, ..) = encoding_rs::WINDOWS_874.encode("กขคฆงจ");
     for (name, piece) in [
         ("distinct", &distinct.as_bytes()[..10 << 20]),
@@ -390,7 +390,7 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    // Private memory, looked at again and again while it runs.
+    // Sample private memory while it runs.
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0u64;
     while child.try_wait().unwrap().is_none() {
@@ -516,7 +516,7 @@ fn lines_that_a_site_repeats_are_left_out_of_what_is_exported() {
             "{line}"
         );
     }
-    // As the data directory's own setting.
+    // As a setting of the data directory.
     bench.run(&["pages", pages.to_str().unwrap(), "--no-site-boilerplate"]);
     assert_eq!(exported(&["export"])[0]["site_lines"], 0);
 }
@@ -536,7 +536,7 @@ fn the_status_names_hosts_and_every_command_has_an_example() {
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(line(&bench.run(&["status"]))[..4], ["0", "1", "0", "1"], "queued to failed");
-    // Counted on, not anew, by the next run.
+    // The next run continues these counts.
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     assert_eq!(line(&bench.run(&["status"]))[..4], ["0", "1", "0", "1"]);
     let commands = printed(&["--help"]);

@@ -11,7 +11,7 @@ const TEXT: &str = "<p>The tee is made of cotton from a small farm in the hills,
     village who have done so for many years. It is washed once before it is sent, so that it does not shrink. The \
     parcel leaves us on the day after the order, and it can be sent back for a month if it does not fit.</p>";
 
-/// Pages whose titles are their own, through `crawl pages`.
+/// Passes pages with distinct titles through `crawl pages`.
 fn offered(bench: &Bench, pages: &[(&str, String)]) {
     let mut lines = String::new();
     for (url, html) in pages {
@@ -72,7 +72,7 @@ fn variants_are_kept_and_a_page_with_comments_is_discarded_with_the_difference_i
     assert!(line["page_type"].is_string() && line["confidence"].is_number(), "{line}");
     let shown = bench.run(&["duplicates", "show", &line["id"].to_string()]);
     assert!(shown.contains("only in this page, 8 words"), "{shown}");
-    // The same rules on what is stored change nothing.
+    // The same rules change no stored decision.
     let again = bench.run(&["duplicates", "recheck"]);
     assert!(again.contains("0 pages more would be kept, 0 more discarded;"), "{again}");
 }

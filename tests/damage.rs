@@ -17,7 +17,7 @@ fn site() -> Server {
     ]))
 }
 
-/// Every file below a folder, and what is in it; locks are opened by whoever looks.
+/// Every file below a folder with its content, except locks, which readers open too.
 fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -45,7 +45,7 @@ fn without_its_store_a_data_directory_is_damaged_and_left_as_it_is() {
         ["discarded.jsonl", "skipped.jsonl"]
             .map(|name| std::fs::read(bench.data().join(name)).unwrap())
     };
-    // Which of the pages comes first, and so keeps its place, is not certain.
+    // The order of the two pages, and so the kept one, is not fixed.
     let id = bench.log("discarded.jsonl")[0]["id"].to_string();
     let (logs_before, page) = (logs(), bench.path("page.html"));
     write(&page, format!("<p>{}</p>", prose(9, 9)));
@@ -259,7 +259,7 @@ fn where_no_seed_gave_a_page_the_exit_code_is_4() {
         assert!(text(&output.stdout).contains("No seed could be fetched."), "{path}");
     }
     let server = site();
-    // What is excluded is asked for by nobody; what is to be included is said of links.
+    // `--exclude` applies to seeds; `--include` applies to links only.
     let output = Bench::new().crawl(&[server.url("/copy")], &["--exclude", "copy$"]);
     assert_eq!(code(&output), 4, "{}", text(&output.stdout));
     assert!(!server.asked().contains(&"/copy".to_owned()), "{:?}", server.asked());
@@ -300,7 +300,7 @@ fn what_the_readers_of_a_log_cannot_use_is_damage() {
     };
     type Damage<'a> = (&'a str, &'a dyn Fn(&Path));
     let breaks: [Damage<'_>; 7] = [
-        // Readers can use it, but it is not what was written.
+        // Readers accept the line, but it differs from the one written.
         ("discarded", &|data| swap(data, "discarded.jsonl", "\"distance\":0", "\"distance\":1")),
         ("skipped", &|data| swap(data, "skipped.jsonl", "\"time\":\"2", "\"time\":\"3")),
         ("discarded", &|data| swap(data, "discarded.jsonl", "\"exact\"", "\"exatt\"")),
@@ -330,7 +330,7 @@ fn what_the_readers_of_a_log_cannot_use_is_damage() {
     }
 }
 
-/// Every command that answers from the index.
+/// Every command that reads the index.
 const ANSWERS: [&[&str]; 6] = [
     &["check"],
     &["search", "river"],
@@ -344,7 +344,7 @@ fn run_on(data: &Path, args: &[&str]) -> Output {
     crawl().args(args).arg("--data").arg(data).stdin(Stdio::null()).output().unwrap()
 }
 
-/// A crawl of several segments, and the files of its index.
+/// A crawl with several index segments, and its index files.
 fn crawled(server: &Server) -> (Bench, Vec<PathBuf>) {
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
@@ -379,7 +379,7 @@ fn a_damaged_index_ends_every_command_with_2_and_its_file_or_changes_no_answer()
         let name = path.file_name().unwrap().to_str().unwrap();
         let whole = std::fs::read(path).unwrap();
         let store = path.extension().is_some_and(|extension| extension == "store");
-        // The offset index of a document store is near its end, before a footer of about 100 bytes.
+        // The offset index of a document store is near the end, before a footer of about 100 bytes.
         let ends: &[usize] = if store { &[100, 125, 131, 150, 170, 190] } else { &[150] };
         let ends = ends.iter().filter_map(|end| whole.len().checked_sub(*end));
         for place in ends.chain([number * 7 % whole.len(), whole.len() / 2]) {
@@ -416,7 +416,7 @@ fn a_damaged_index_ends_every_command_with_2_and_its_file_or_changes_no_answer()
         write(path, &whole);
     }
     assert!(damaged > 60, "{damaged}");
-    // What the error advises.
+    // Follow the advice of the error message.
     let path = files.iter().find(|path| path.extension().is_some_and(|e| e == "store")).unwrap();
     write(path, "garbage");
     let (pages, new) = (bench.data().join("pages"), bench.path("new"));
@@ -444,7 +444,7 @@ fn a_damaged_frontier_never_asks_for_the_same_command_again() {
         std::fs::remove_dir_all(bench.data()).unwrap();
         copy(&whole_folder, &bench.data());
         let mut bytes = whole.clone();
-        // The header and the first pages hold what all else is found by.
+        // The header and first pages are needed to find all others.
         let below = if trial % 2 == 0 { 4096.min(bytes.len()) } else { bytes.len() };
         let start = random(below);
         let end = (start + [1, 8, 64, 4096][trial % 4]).min(bytes.len());
@@ -499,7 +499,7 @@ fn check_writes_nothing_and_needs_no_lock_file() {
 fn check_works_on_a_read_only_file_system() {
     let (server, bench) = (site(), Bench::new());
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-pages", "1"])), 3);
-    // Mounted read-only where only this command sees it.
+    // Mount it read-only, visible to this command only.
     let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" || exit 99; \
                   touch \"$1/probe\" 2>/dev/null && exit 99; exec \"$0\" check --data \"$1\"";
     let run = || {

@@ -1,4 +1,4 @@
-//! What was decided about discarded pages, and decided again: log, counts and index say the same after each.
+//! Changed decisions about discarded pages: log, counts and index agree after each change.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const COPY: &str = "http://a.example/long/copy";
 const PRINT: &str = "http://a.example/print/p";
 const MIRROR: &str = "http://b.example/x/mirror";
 
-/// One page that is kept, an equal copy, and two that are nearly equal.
+/// One kept page, an equal copy, and two near-duplicates.
 fn cluster() -> Bench {
     let bench = Bench::new();
     let one = prose(1, 30);
@@ -40,7 +40,7 @@ fn a_page_that_is_kept_again_has_one_line_that_counts() {
     assert_eq!(old["state"], "renewed");
     let refused = ["duplicates", "restore", &old["id"].to_string()];
     assert_eq!(bench.tried(&refused), 1);
-    // The feed claims each page once, and none of itself.
+    // The feed claims each page once and never as its own copy.
     let feed = bench.path("a.feed.gz");
     let said = bench.run(&["duplicates", "export", "--feed", feed.to_str().unwrap()]);
     assert!(said.contains("hold 3 duplicates"), "{said}");
@@ -74,7 +74,7 @@ fn what_a_recheck_takes_back_and_another_discards_is_not_told_as_restored() {
 #[test]
 fn a_page_that_was_taken_back_and_given_up_leaves_nothing_in_log_and_counts() {
     let bench = cluster();
-    // Restored and discarded again, a page has another number than its line.
+    // A page that was restored and discarded again has another number than its log line.
     let id = bench.id_of("/print/p");
     bench.run(&["duplicates", "restore", &id]);
     let said = bench.run(&["explain", PRINT]);
@@ -82,7 +82,7 @@ fn a_page_that_was_taken_back_and_given_up_leaves_nothing_in_log_and_counts() {
     bench.run(&["duplicates", "restore", &id, "--undo"]);
     bench.run(&["forget", PRINT]);
     bench.agrees("forgotten after it was taken back");
-    // The same of one that is kept by its line.
+    // The same for a page that is kept by its line.
     bench.run(&["duplicates", "restore", COPY]);
     bench.run(&["forget", COPY]);
     bench.agrees("forgotten while it was restored");
@@ -110,7 +110,7 @@ fn a_job_without_the_index_leaves_the_counts_right() {
     let (one, two) = (prose(1, 30), prose(2, 30));
     stored(&bench, &[("http://a.example/long/path/x", paragraph(&one))], &[]);
     stored(&bench, &[("http://b.example/z", paragraph(&prose(3, 30)))], &[]);
-    // A page that is indexed gives its place to one that is not; and a cluster of which nothing is.
+    // An indexed page is replaced by one that is not indexed; and a cluster without an indexed page.
     let near = paragraph(&two.replacen("river", "rivulet", 1));
     let (y, print) = ("http://c.example/y", "http://c.example/print/y");
     stored(
@@ -127,7 +127,7 @@ fn a_job_without_the_index_leaves_the_counts_right() {
     bench.agrees("without the index");
     bench.run(&["duplicates", "keep", print]);
     bench.agrees("kept");
-    // Where the page lies that was kept without an index, the line of its copy said.
+    // The copy's log line gives the archive position of the page that was kept without an index.
     bench.run(&["duplicates", "keep", y]);
     bench.agrees("kept again");
     bench.run(&["duplicates", "restore", "--all"]);
@@ -220,14 +220,14 @@ fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
         assert!(said.contains(why), "{said}");
     };
     damaged(format!("{whole}{first}\n"), "line 4, of page 1, stands there twice");
-    // Of a page that is kept.
+    // The line of a kept page.
     let other = first.replacen("\"id\":1,", "\"id\":0,", 1);
     damaged(format!("{whole}{other}\n"), "line 4, of page 0, was added");
-    // What a crash left: lines of pages that the store does not know, and half a line.
+    // Remains of a crash: lines of pages that the store does not contain, and half a line.
     let next = first.replacen("\"id\":1,", "\"id\":77,", 1);
     std::fs::write(&log, format!("{whole}{next}\n{{\"time\":")).unwrap();
     bench.checked();
-    // Among the lines that are committed, a number twice.
+    // A number twice among the committed lines.
     bench.run(&["duplicates", "keep", PRINT]);
     let whole = std::fs::read_to_string(&log).unwrap();
     assert!(whole.lines().last().unwrap().contains("\"id\":5,"), "{whole}");
@@ -246,7 +246,7 @@ fn what_was_forgotten_is_not_said_to_be_in_a_log_that_has_no_line_of_it() {
     };
     let said = known(&url);
     assert!(said.contains("decisions.jsonl") && !said.contains("skipped.jsonl"), "{said}");
-    // Also where there is no queue.
+    // The same without a queue.
     std::fs::remove_dir_all(bench.data().join("frontier")).unwrap();
     let said = known(&url);
     assert!(said.contains("decisions.jsonl") && !said.contains("no crawl yet"), "{said}");

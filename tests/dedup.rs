@@ -56,7 +56,7 @@ fn dedup_names_the_address_of_the_other_document_where_it_has_one() {
     let input = line("a", Some("http://a.example/1"), 1) + &line("b", None, 2);
     let input = input + &line("a2", Some("http://a.example/2"), 1) + &line("b2", None, 2);
     assert_eq!(of(&input)[2..], [named.clone(), serde_json::json!({"id": "b"})]);
-    // Also of an earlier run.
+    // Documents of an earlier run count too.
     let input =
         line("c", Some("http://c.example/"), 3) + &line("a3", None, 1) + &line("c2", None, 3);
     assert_eq!(

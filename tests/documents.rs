@@ -1,9 +1,9 @@
-//! What the documents name exists.
+//! Tests that the documents name exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// All source of the repository.
+/// Appends all source files of the repository.
 fn sources(folder: &Path, into: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -29,7 +29,7 @@ fn every_test_that_a_document_names_is_one() {
     let mut named = 0;
     for document in ["docs/threats.md", "docs/reliability.md", "SECURITY.md", "ARCHITECTURE.md"] {
         let text = std::fs::read_to_string(root.join(document)).unwrap();
-        // Between two backticks, of four words or more: so long are the names of tests alone.
+        // Only names of tests have four or more words between backticks.
         for name in text.split('`').skip(1).step_by(2) {
             let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             if name.chars().all(word) && name.matches('_').count() >= 3 {

@@ -1,4 +1,4 @@
-//! The log of discarded pages: seen, understood, taken back.
+//! The log of discarded pages: listing, explaining, restoring.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn the_better_address_of_a_text_is_kept_whichever_came_first() {
     let (bench, server) = crawled();
     assert_eq!(bench.found("when"), [server.url("/"), server.url("/one"), server.url("/two")]);
     let rows = bench.rows(&[]);
-    // The clumsy one was first; its line came when the better one took its place, which has none.
+    // The worse address came first; its line was written when the better page replaced it.
     assert_eq!(rows.len(), 3);
     let clumsy = rows.iter().find(|row| row["url"] == server.url("/show?page=two&x=1")).unwrap();
     assert_eq!(
@@ -29,7 +29,6 @@ fn the_better_address_of_a_text_is_kept_whichever_came_first() {
     let hit = json_lines(bench.run(&["search", "when", "--json"]).as_bytes());
     let copies = hit.iter().map(|hit| hit["copies"].as_u64().unwrap()).sum::<u64>();
     assert_eq!(copies, 3);
-    // Another run changes nothing.
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     assert_eq!(bench.rows(&[]).len(), rows.len());
     bench.checked();
@@ -51,7 +50,7 @@ fn a_restored_page_is_found_and_stays_distinct_until_that_is_undone() {
     assert_eq!((row.len(), row[0]["restored"].is_string()), (1, true));
     assert_eq!(bench.summary()["pages"]["indexed"], 4);
     bench.checked();
-    // Neither another run nor a second look merges it again.
+    // Neither a second run nor a recrawl merges it again.
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
     assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
     let again =
@@ -95,7 +94,7 @@ fn another_page_can_be_kept_and_the_choice_of_a_person_stands() {
         (one["kind"].as_str(), one["of"]["url"].as_str()),
         (Some("near"), Some(&*server.url("/print/one")))
     );
-    // /one is the better address, and yet.
+    // /one has the better address.
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
     bench.run(&["duplicates", "keep", &server.url("/one")]);
@@ -147,7 +146,7 @@ fn other_thresholds_are_tried_and_applied_without_a_request() {
     bench.run(&apply);
     assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
     bench.checked();
-    // And back: what was kept is discarded, with a line of its own.
+    // The reverse: a kept page is discarded, with a new line.
     let back = [
         "duplicates",
         "recheck",
@@ -193,7 +192,7 @@ fn a_copy_of_what_a_recheck_takes_back_is_a_copy_of_that() {
         (last["kind"].as_str(), last["of"]["url"].as_str()),
         (Some("exact"), Some(&*server.url("/a")))
     );
-    // It is settled, and whoever takes the other one away brings the copy in.
+    // The decision is final. Removing the other page brings the copy into the index.
     assert!(bench.run(&strict).contains("0 pages more would be kept, 0 more discarded;"));
     bench.run(&["forget", &server.url("/a")]);
     bench.checked();
@@ -438,7 +437,7 @@ fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
     assert_eq!(bench.found("when"), [""; 0]);
     bench.checked();
 
-    // Where it does not, another order is another page.
+    // Without that setting, another order of parameters is another page.
     let page = titled("T", &prose(3, 14), "");
     let server = Server::start([("/?a=1&b=2".to_owned(), page)].into());
     let bench = Bench::new();
@@ -447,7 +446,7 @@ fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
     bench.run(&["forget", &server.url("/?b=2&a=1")]);
     assert_eq!(bench.found("when"), [&*sorted]);
 
-    // Also if the crawl sorts it only since.
+    // The same if the setting is newer than the crawl.
     let page = titled("T", &prose(2, 14), "");
     let server = Server::start([("/?b=2&a=1".to_owned(), page)].into());
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! How a crawl ends: its exit code, and what the summary names as left.
+//! The end of a crawl: its exit code, and unfinished URLs in the summary.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -26,7 +26,7 @@ fn what_is_left_is_named_and_a_crawl_that_could_not_reach_it_does_not_say_comple
     );
     let bench = Bench::new();
     let seeds = [server.url("/")];
-    // Stopped by a limit after one URL was given up: both are named.
+    // A limit stopped it after one URL was given up: the summary names both.
     let stopped = bench.crawl(&seeds, &["--concurrency", "1", "--max-pages", "4"]);
     assert_eq!(code(&stopped), 3);
     let summary = bench.summary();
@@ -35,7 +35,7 @@ fn what_is_left_is_named_and_a_crawl_that_could_not_reach_it_does_not_say_comple
         assert!(said.contains("  unreachable          1"), "{said}");
         assert!(said.contains("  still queued         1"), "{said}");
     }
-    // All is done that can be done, and the same command goes on with what could not be reached.
+    // Nothing reachable is left; the same command retries the unreachable URLs.
     let left = bench.crawl(&seeds, &["--max-pages", "none"]);
     assert_eq!((code(&left), &bench.summary()["complete"]), (0, &false.into()));
     let said = text(&left.stdout);
@@ -47,7 +47,7 @@ fn what_is_left_is_named_and_a_crawl_that_could_not_reach_it_does_not_say_comple
     assert!(text(&done.stdout).contains("Complete."));
 }
 
-/// A site whose first page is `first`, and whose sitemap names another one.
+/// A site whose first page is `first`, and whose sitemap lists another page.
 fn with_sitemap(first: Page, robots: &'static str) -> Server {
     let port = Arc::new(std::sync::OnceLock::new());
     let own = Arc::clone(&port);
@@ -87,7 +87,7 @@ fn no_seed_could_be_fetched_whatever_a_sitemap_led_to() {
     ] {
         let server = with_sitemap(first, robots);
         let bench = Bench::new();
-        // Run again, a finished crawl says the same.
+        // Repeating a finished crawl has the same result.
         for _ in 0..2 {
             let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
             assert_eq!(code(&output), exit, "{what}: {}", text(&output.stdout));
@@ -99,7 +99,7 @@ fn no_seed_could_be_fetched_whatever_a_sitemap_led_to() {
         }
         assert!(bench.found("when").contains(&server.url("/listed")), "{what}");
         if exit == 4 {
-            // Another seed is one.
+            // A second seed can be fetched.
             let seeds = [server.url("/"), server.url("/target")];
             assert_eq!(code(&bench.crawl(&seeds, &[])), 0, "{what}");
         }

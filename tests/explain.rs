@@ -1,4 +1,4 @@
-//! `crawl explain URL`: what is known of an address, and what would become of it.
+//! `crawl explain URL`: the state of an address, and what a crawl would do with it.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -44,7 +44,7 @@ fn the_place_in_the_queue_and_the_depth_are_those_of_the_crawl() {
         assert_eq!(line.split_whitespace().last(), Some(depth), "{path}: {said}");
         assert!(said.contains("would be fetched"), "{path}: {said}");
     }
-    // Narrower rules speak of where it waits.
+    // Narrower rules apply to a waiting URL.
     let said = explained("/b", &["--max-depth", "1"]);
     assert!(said.contains("skipped: depth, at depth 2"), "{said}");
     let said = explained("/w1", &["--max-pages-per-host", "3"]);
@@ -78,7 +78,7 @@ fn a_file_is_held_against_the_tables_also_while_another_works_on_them() {
         path.display().to_string()
     };
     let a = page("a.html", &prose(1, 12));
-    // Nothing is there to be asked.
+    // Without a data directory there is nothing to query.
     let said = bench.run(&["explain", &a]);
     assert!(said.contains("verdict      not asked: ") && said.contains("links        1"), "{said}");
     assert!(!bench.data().exists());
@@ -130,7 +130,7 @@ fn a_file_is_held_against_the_tables_also_while_another_works_on_them() {
     assert_eq!(files(), before, "asking leaves no trace");
     drop(input);
     assert!(dedup.wait().unwrap().success());
-    // What is damaged cannot be asked; the page's own stages are shown all the same.
+    // A damaged store cannot be queried, but the page's stages are still shown.
     write(&bench.data().join("dedup/MANIFEST"), "no manifest");
     let output = crawl().args(["explain", &near, "--data"]).arg(bench.data()).output().unwrap();
     let said = text(&output.stdout);

@@ -1,4 +1,4 @@
-//! What one crawl found, used by the next: downloads spared, nothing lost, liars found out.
+//! Feeds from crawl to crawl: downloads are saved, no page is lost, false claims are detected.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 
 use crate::support::{Bench, Page, Server, code, crawl, html, prose, text};
 
-/// Thirty articles, each under three addresses.
+/// Thirty articles, each with three addresses.
 fn site() -> Server {
     let mut pages: HashMap<String, Page> = HashMap::new();
     let mut links = String::new();
@@ -79,7 +79,7 @@ fn the_second_crawl_spares_what_the_first_one_found_and_loses_nothing() {
     );
 }
 
-/// A feed with these claims, as somebody else might write it.
+/// Writes a feed with these claims, as another program might.
 fn written(path: &std::path::Path, claims: &[(String, String)]) {
     let mut text = "{\"format\":\"hapax-feed\",\"version\":1,\"recipe\":\"content-words-tf-4\",\"created\":\"2026-11-21T00:00:00Z\"}\n".to_owned();
     for (url, of) in claims {
@@ -103,7 +103,7 @@ fn a_feed_that_lies_is_found_out_and_what_it_spared_is_fetched() {
     let honest = Bench::new();
     assert_eq!(code(&honest.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
     let bench = Bench::new();
-    // All articles are said to be the first one.
+    // A false claim that all articles equal the first.
     let claims: Vec<_> =
         (1..30).map(|at| (server.url(&format!("/a/{at}")), server.url("/a/0"))).collect();
     let feed = bench.path("liar.feed.gz");
@@ -133,7 +133,7 @@ fn a_page_whose_survivor_is_gone_or_out_of_reach_is_fetched() {
             (server.url(&format!("/a/{at}")), gone)
         })
         .chain((0..30).flat_map(|at| {
-            // The copies are spared, and rightly so.
+            // True claims about copies.
             [format!("/print/a/{at}"), format!("/mirror/of/a/{at}")]
                 .map(|path| (server.url(&path), server.url(&format!("/a/{at}"))))
         }))
@@ -186,8 +186,8 @@ fn a_feed_that_was_changed_cut_or_is_none_is_refused_whole() {
     }
 }
 
-/// A site of `pages` articles, all of which its start page links to; each path of `copies` shows the article
-/// behind its last slash once more.
+/// A site of `pages` articles, linked from its start page. Each of `copies` paths shows the article after its last
+/// slash again.
 fn articles(seed: u64, pages: u64, copies: u64) -> Server {
     let mut site = HashMap::new();
     let link = |path: String| format!("<a href='{path}'>x</a>");
@@ -211,7 +211,7 @@ fn kept_of(bench: &Bench, server: &Server) -> usize {
     rows.iter().filter(|row| row["url"].as_str().unwrap().starts_with(&own)).count()
 }
 
-/// The audit's feed: 300 true claims about the attacker's pages, 25 lies about another host's.
+/// A security audit's feed: 300 true claims about the attacker's pages, 25 false ones about another host's.
 #[test]
 fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
     let (attacker, victim) = (articles(10_000, 60, 5), articles(50_000, 25, 1));
@@ -226,7 +226,7 @@ fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
     }
     for at in 0..25 {
         claims.push((victim.url(&format!("/a/{at}")), attacker.url("/a/0")));
-        // True ones about the victim, which must not lend their trust to the lies.
+        // True claims about the victim must not add trust to the false ones.
         claims.push((victim.url(&format!("/copy/0/{at}")), victim.url(&format!("/a/{at}"))));
     }
     let bench = Bench::new();
@@ -247,7 +247,7 @@ fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
             && distrusted[0]["detail"].as_str().unwrap().contains(&victim.port.to_string()),
         "{distrusted:?}"
     );
-    // What was learnt holds when the feed is imported again.
+    // The distrust persists when the feed is imported again.
     import(&bench, &feed);
     let said = bench.run(&["explain", &victim.url("/a/new")]);
     assert!(!said.contains("skipped: feed"), "{said}");
@@ -308,7 +308,7 @@ fn a_feed_of_too_many_or_too_long_hosts_is_refused() {
     }
 }
 
-/// Between its two readings a feed may become another one: a pipe gives two feeds, one after the other.
+/// A pipe returns another feed at the second reading.
 #[cfg(unix)]
 #[test]
 fn claims_of_a_feed_that_changes_between_its_two_readings_do_not_count() {

@@ -1,4 +1,4 @@
-//! What is asked of whom, and how.
+//! Which requests a crawl sends, and to whom.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -54,7 +54,7 @@ fn sitemaps_of_every_kind_bring_pages_that_nothing_links_to() {
         ("/from-feed".to_owned(), article(3)),
         ("/from-text".to_owned(), article(4)),
     ]));
-    // A text sitemap holds whole addresses, so it is served by the port.
+    // A text sitemap contains absolute addresses, so it needs the port.
     let port = server.port;
     let list = Server::answering(
         Arc::new(move |path, _| match path {
@@ -76,7 +76,7 @@ fn sitemaps_of_every_kind_bring_pages_that_nothing_links_to() {
     let reasons = reasons(&bench, &server);
     assert_eq!(reasons.get("/hidden/x").map(String::as_str), Some("robots"));
     assert_eq!(reasons.get("/index4.xml").map(String::as_str), Some("depth"));
-    // And without them, nothing of it.
+    // Without sitemaps, none of these pages.
     let bench = Bench::new();
     let before = server.asked().len();
     bench.crawl(&[server.url("/")], &["--no-sitemaps"]);
@@ -112,7 +112,7 @@ fn a_sitemap_that_moved_is_read_and_one_that_leads_away_brings_no_host_along() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(seed.asked().contains(&"/found".to_owned()), "{:?}", seed.asked());
     assert!(other.heads().is_empty(), "{:?}", other.heads());
-    // A wider scope takes it in, as a sitemap.
+    // A wider scope includes the sitemap of another host.
     let wide = [&flags[..], &["--scope", "any"]].concat();
     assert_eq!(code(&bench.crawl(&[seed.url("/"), leading.url("/")], &wide)), 0);
     assert!(other.asked().contains(&"/deep".to_owned()), "{:?}", other.asked());
@@ -173,10 +173,10 @@ fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
                 article(100 + path[2..].parse::<u64>().unwrap_or_default())
             }
             "/sitemap.xml" => missing(),
-            // Whatever is asked for: the words change, the status does not say so.
+            // Missing pages have status 200 and changing words.
             path => {
                 if path.starts_with("/gone") {
-                    // What the host says to the probe, asked beside them, is known by then.
+                    // Until then the probe, which runs at the same time, is answered.
                     std::thread::sleep(Duration::from_millis(500));
                 }
                 html(format!(
@@ -185,7 +185,7 @@ fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
                 ))
             }
         }),
-        // The probe goes out after the tenth page was worked on, not after the thirtieth was fetched.
+        // The probe must start after the tenth processed page, not after the thirtieth fetched one.
         Duration::from_millis(5),
     );
     let bench = Bench::new();
@@ -270,7 +270,7 @@ fn headers_go_to_the_seeds_hosts_alone_and_cookies_to_nobody_unless_asked() {
             .iter()
             .any(|head| head.starts_with("GET /next") && head.contains("cookie: id=7"))
     );
-    // What was sent is in the archive, but not what a person added: it may be a secret.
+    // The archive contains the request, but not a header that the user added: it may be a secret.
     let mut archive = String::new();
     let file = std::fs::File::open(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
     flate2::read::MultiGzDecoder::new(file).read_to_string(&mut archive).unwrap();
@@ -291,7 +291,7 @@ fn a_proxy_gets_every_request() {
     let output = bench.crawl(&["http://site.invalid/".to_owned()], &["--proxy", &proxy.url("")]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert_eq!(bench.summary()["pages"]["indexed"], 1);
-    // What is no proxy is said before anything is asked for.
+    // An invalid proxy is reported before any request.
     let bench = Bench::new();
     let output = bench.crawl(&["http://site.invalid/".to_owned()], &["--proxy", "ftp://x"]);
     assert_eq!(code(&output), 1);
@@ -414,7 +414,7 @@ fn wider_rules_take_in_what_narrower_ones_refused() {
     assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "1"])), 0);
     assert_eq!(server.asked(), ["/", "/a"]);
     assert_eq!(reasons(&bench, &server)["/b"], "depth");
-    // The same rules again ask for nothing.
+    // The same rules cause no request.
     assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "1"])), 0);
     assert_eq!(server.asked().len(), 2);
     assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "2"])), 0);
@@ -437,7 +437,7 @@ fn a_person_is_asked_once_whom_webmasters_may_ask() {
         seeds.display(),
         bench.data().display()
     );
-    // `script` gives it a terminal.
+    // `script` runs it in a terminal.
     let on_terminal = || {
         let mut child = std::process::Command::new("script")
             .args(["-qec", &line, "/dev/null"])
@@ -471,7 +471,7 @@ fn a_host_that_refuses_tls_is_given_up_and_not_asked_for_every_page() {
     let seeds: Vec<String> =
         (0..40).map(|page| format!("https://127.0.0.1:{port}/{page}")).collect();
     let bench = Bench::new();
-    // Of its robots.txt nobody asks: that it cannot be had would end it sooner.
+    // Skip robots.txt, whose failure would end the host sooner.
     let host = format!("127.0.0.1:{port}");
     bench.crawl(&seeds, &["--ignore-robots", &host]);
     let of = |reason: &str| {
@@ -496,7 +496,7 @@ fn a_sitemap_that_robots_txt_names_may_be_as_long_as_any_url_of_the_crawl() {
 
 #[test]
 fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
-    // What each of four sitemaps says of all its pages; "2999" is none that may be believed.
+    // The dates of all pages in each of four sitemaps; 2999 is not credible.
     let day = |ago: u64| {
         let ago = Duration::from_secs(ago * 24 * 60 * 60);
         hapax_warc::format_time(std::time::SystemTime::now() - ago)
@@ -526,12 +526,12 @@ fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
     let asked = server.asked();
     assert_eq!(asked[..5], ["/", "/m0", "/m1", "/m2", "/m3"], "{asked:?}");
     assert_eq!(asked.len(), 5 + 240, "{asked:?}");
-    // The crawl goes on while the last sitemap is read: some of the others may come before.
+    // The crawl continues while the last sitemap is read, so some other pages may precede.
     let last = asked.iter().rposition(|path| path.starts_with("/p3-")).unwrap();
     assert!(last < 5 + 60 + 50, "{asked:?}");
 }
 
-/// A page of a script: it shows nothing before that has run.
+/// A page that shows nothing before its script has run.
 fn shell(title: &str) -> Page {
     html(format!("<title>{title}</title><script src=/app.js></script><div id=root></div>"))
 }
@@ -572,11 +572,11 @@ fn of_blank_pages_the_first_of_a_title_is_kept_and_the_others_have_a_line() {
     for path in ["/a", "/about"] {
         assert!(kept.contains(&format!("\"{}\"", server.url(path))), "{path}: {kept}");
     }
-    // A page with a picture is compared by its title as before.
+    // A page with a picture is compared by its title.
     let discarded = bench.log("discarded.jsonl");
     let [line] = &discarded[..] else { panic!("{discarded:?}") };
     assert_eq!(line["url"], server.url("/picture"));
-    // What is kept stays; a page that has text now comes in.
+    // Kept pages stay, and a page that has text now is added.
     full.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl", "--concurrency", "1"])), 0);
     let kept = bench.run(&["export"]);
@@ -585,10 +585,11 @@ fn of_blank_pages_the_first_of_a_title_is_kept_and_the_others_have_a_line() {
     }
 }
 
-/// Pages behind walls of cookies: over one and two other addresses, by a redirect to itself, and by a page that only loads
-/// itself again.
+/// Pages that need cookies: reached through one and two other addresses, a redirect to themselves, and a page that
+/// reloads itself.
 #[test]
-fn pages_behind_a_wall_of_cookies_are_fetched_with_cookies_and_without_them_the_log_names_the_flag() {
+fn pages_behind_a_wall_of_cookies_are_fetched_with_cookies_and_without_them_the_log_names_the_flag()
+{
     let to = |target: &str, cookie: &str| {
         let cookie = match cookie {
             "" => String::new(),
@@ -604,7 +605,9 @@ fn pages_behind_a_wall_of_cookies_are_fetched_with_cookies_and_without_them_the_
                     head.lines().any(|line| line.starts_with("cookie:") && line.contains(cookie))
                 };
                 match path {
-                    "/" => html("<a href=/one>1</a> <a href=/two>2</a> <a href=/self>3</a> <a href=/reload>4</a>"),
+                    "/" => html(
+                        "<a href=/one>1</a> <a href=/two>2</a> <a href=/self>3</a> <a href=/reload>4</a>",
+                    ),
                     "/one" if !has("one=1") => to("/wall?one", ""),
                     "/wall?one" => to("/one", "one=1"),
                     "/two" if !has("two=1") => to("/gate?two", ""),

@@ -1,4 +1,4 @@
-//! Figures that are told in several places, and whether they agree.
+//! Figures that several commands report, and whether they agree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ fn article(seed: u64, more: &str) -> Page {
     html(format!("<title>Page {seed}</title><h1>Page {seed}</h1><p>{}</p>{more}", prose(seed, 10)))
 }
 
-/// Two hosts with the same ten texts: one under clumsy addresses, the other under good ones. From the
-/// second look on some of them are others.
+/// Two hosts with the same ten texts, one with worse and one with better addresses. From the second cycle on some
+/// texts differ.
 fn mirrors(looks: &Arc<AtomicUsize>) -> (Server, Server) {
     let now = Arc::clone(looks);
     let good = Server::answering(
@@ -35,7 +35,7 @@ fn mirrors(looks: &Arc<AtomicUsize>) -> (Server, Server) {
             let page =
                 path.strip_prefix("/very/long/path?page=").and_then(|rest| rest.split('&').next());
             match page.and_then(|page| page.parse().ok()) {
-                // A sentence more: alike, and not the same.
+                // One more sentence: near, not equal.
                 Some(page @ 7..=9) => {
                     article(page, "<p>This was printed on a day when it had been raining.</p>")
                 }
@@ -96,7 +96,7 @@ fn after_kills_and_a_crash_between_commits_each_page_is_counted_once_for_its_hos
     let links: String = (0..120).map(|page| format!("<a href=/{page}>p</a>")).collect();
     let mut pages = HashMap::from([("/".to_owned(), article(1000, &links))]);
     for page in 0..120 {
-        // Each text thrice; one in ten is no page to be used.
+        // Each text three times; one page in ten is noindex.
         let noindex = if page % 10 == 0 { "<meta name=robots content=noindex>" } else { "" };
         pages.insert(format!("/{page}"), article(page / 3, noindex));
     }
@@ -113,12 +113,12 @@ fn after_kills_and_a_crash_between_commits_each_page_is_counted_once_for_its_hos
             bench.agree("after a kill");
         }
     }
-    // The frontier's last commit did not come about.
+    // Simulate a missing last commit of the frontier.
     bench.crawl(&seeds, &["--max-pages", "90"]);
     let frontier = bench.data().join("frontier");
     copy(&frontier, &bench.path("frontier"));
     let fetched = || bench.summary()["pages"]["fetched"].as_u64().unwrap();
-    // What was in flight at the limit counts too.
+    // Requests in flight at the limit count too.
     let more = fetched() + 1;
     bench.crawl(&seeds, &["--max-pages", &more.to_string()]);
     assert!(fetched() >= more, "{} of {more}", fetched());
@@ -143,13 +143,13 @@ fn lines_that_a_crash_left_behind_the_last_commit_are_shown_by_nobody() {
     assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "none"])), 0);
     let all = listed();
     copy(&dedup, &bench.path("whole"));
-    // As if the store's later commits had not come about.
+    // Simulate missing later commits of the store.
     copy(&bench.path("dedup"), &dedup);
     let (some, every) = (first.lines().count(), all.lines().count());
     assert!((10..30).contains(&some) && every == 40, "{some} {every}");
     assert_eq!(bench.log("discarded.jsonl").len(), every);
     assert_eq!(listed(), first);
-    // Beside what comes next they are there again; and a store that cannot be read hides nothing.
+    // With the later commits the lines are shown again; an unreadable store hides no line.
     copy(&bench.path("whole"), &dedup);
     assert_eq!(listed(), all);
     std::fs::write(dedup.join("MANIFEST"), "nothing").unwrap();

@@ -1,4 +1,4 @@
-//! Files that input names, links and pipes in the way, and who may read what was written.
+//! Files named by input, symbolic links and pipes in the way, and permissions of written files.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::support::{Bench, Server, code, crawl, html, json_lines, prose, text, write};
 
-/// A word that no output may hold.
+/// A word that no output may contain.
 const SECRET: &str = "zyxwvsecret";
-/// More than any of these commands takes.
+/// Longer than any of these commands takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn page(seed: u64, title: &str) -> String {
@@ -39,7 +39,6 @@ fn run(command: &mut Command) -> Output {
     ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// All files and folders below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -52,7 +51,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// A folder with a page, a secret beside it, and lines that name both in every way.
+/// A folder with a page, a secret next to it, and lines that name both in every way.
 struct Lines {
     bench: Bench,
     good: Vec<String>,
@@ -105,7 +104,7 @@ impl Lines {
         .collect()
     }
 
-    /// Nothing of what was refused is in the data directory or what was printed.
+    /// Checks that neither the data directory nor the output contains refused content.
     fn is_clean(&self, output: &Output) {
         for bytes in [&output.stdout, &output.stderr] {
             assert!(!text(bytes).contains(&format!("{SECRET} the")), "{}", text(bytes));
@@ -119,7 +118,7 @@ impl Lines {
 fn a_json_line_reads_only_regular_files_below_the_folder_of_its_file() {
     let lines = lines();
     write(&lines.bench.path("in/lines.jsonl"), lines.jsonl());
-    // The folder may be reached through a link.
+    // The folder may be a symbolic link.
     symlink("in", lines.bench.path("way")).unwrap();
     for (round, folder) in ["in", "way"].into_iter().enumerate() {
         let mut command = crawl();
@@ -200,7 +199,8 @@ fn links_and_pipes_in_a_folder_are_left_out() {
 
 #[test]
 fn one_signal_ends_the_wait_for_a_pipe_that_a_person_named() {
-    // SIGINT where the command handles it: elsewhere a shell that runs the tests in the background has it ignored.
+    // SIGINT only for commands that handle it: a shell that runs the tests in the background ignores it for the
+    // others.
     for (job, signal) in [
         (&["pages", "PIPE"][..], "-TERM"),
         (&["pages", "PIPE"], "-INT"),
@@ -222,7 +222,7 @@ fn one_signal_ends_the_wait_for_a_pipe_that_a_person_named() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let _kept_open = child.stdin.take();
-        // It has come to its wait when it holds the data directory, or soon.
+        // The command waits once it has locked the data directory, or soon after.
         std::thread::sleep(Duration::from_millis(1500));
         assert!(child.try_wait().unwrap().is_none(), "{job:?} waits");
         Command::new("kill").arg(signal).arg(child.id().to_string()).status().unwrap();
@@ -287,7 +287,7 @@ fn a_content_type_cannot_add_headers_or_a_body_to_the_archive() {
             "{line}"
         );
     }
-    // The archive read again says what the index says.
+    // Importing the archive again gives the texts of the index.
     let again = bench.path("again");
     run(crawl().arg("pages").arg(bench.data().join("pages")).arg("--data").arg(&again));
     let texts = |data: &Path| {
@@ -298,7 +298,7 @@ fn a_content_type_cannot_add_headers_or_a_body_to_the_archive() {
     assert_eq!(texts(&bench.data()), texts(&again));
 }
 
-/// Whether group or others may do anything with a file.
+/// Whether group or others have any permission on a file.
 fn is_open(path: &Path) -> bool {
     let meta = path.symlink_metadata().unwrap();
     meta.permissions().mode() & 0o077 != 0
@@ -336,7 +336,7 @@ fn pages_fetched_with_a_header_or_cookies_are_for_their_owner_alone() {
                 }
             };
             closed("after the crawl");
-            // What it was is remembered.
+            // The setting is saved.
             assert_eq!(code(&bench.crawl(&[server.url("/0")], &["--max-pages", "10"])), 0);
             closed("after the next run");
             assert_eq!(json_lines(bench.run(&["export"]).as_bytes()).len(), 4);
@@ -440,7 +440,7 @@ fn exported_markdown_holds_no_markup_of_a_page() {
     );
 }
 
-/// Memory that is mounted as a folder below /dev holds files like any other.
+/// Memory mounted as a folder below /dev contains ordinary files.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_in_shared_memory_is_a_file_like_any_other() {
@@ -466,7 +466,7 @@ fn a_result_in_shared_memory_is_a_file_like_any_other() {
         assert_eq!(json_lines(&std::fs::read(at(name)).unwrap()).len(), 1, "{name}");
     }
     assert_eq!(std::fs::read_to_string(at("victim")).unwrap(), "victim");
-    // The standard output by its name is no file to be replaced.
+    // Standard output by its path is not a file to replace.
     let mut export = crawl();
     export.args(["export", "--output", "/dev/stdout", "--data"]).arg(bench.data());
     assert_eq!(json_lines(&run(&mut export).stdout).len(), 1);

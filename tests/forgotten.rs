@@ -1,4 +1,4 @@
-//! What is forgotten, and what becomes of the copies that were discarded for it.
+//! Forgotten pages, and the fate of the copies that were discarded for them.
 
 use crate::helpers::{paragraph, stored};
 use crate::support::{Bench, code, crawl, json_lines, prose, text};
@@ -20,14 +20,14 @@ fn a_copy_of_equal_text_is_the_heir_though_another_has_a_better_address() {
 #[test]
 fn a_copy_that_is_not_like_the_heir_is_kept_beside_it() {
     let bench = Bench::new();
-    // Each half is like the whole, and not like the other one.
+    // Each half is similar to the whole, but not to the other half.
     let sentences: Vec<String> = prose(1, 40).split_inclusive(". ").map(str::to_owned).collect();
     let (whole, first, last) = (
         sentences.concat(),
         sentences[..sentences.len() * 3 / 4].concat(),
         sentences[sentences.len() / 4..].concat(),
     );
-    // By the fitted thresholds all three would be one page.
+    // With the default thresholds all three would be one page.
     let flags = ["--similarity", "0.7"];
     let urls = ["http://a.example/p", "http://b.example/first", "http://c.example/last"];
     let pages =

@@ -1,4 +1,4 @@
-//! Pages, sites and questions that several test files use.
+//! Pages, sites and queries that several test files use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -24,7 +24,7 @@ pub(crate) fn pipe(
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that refuses its flags ends without reading, maybe before this is written.
+    // A program that refuses its flags may end before this is written.
     match child.stdin.take().unwrap().write_all(input.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         written => written.unwrap(),
@@ -33,8 +33,8 @@ pub(crate) fn pipe(
     (code(&output), text(&output.stdout), text(&output.stderr))
 }
 
-/// Two articles: one with an equal copy and a print version, one with a copy under a clumsy address
-/// that is met first.
+/// Two articles: one with an equal copy and a print version, one with a copy under a worse address that is found
+/// first.
 pub(crate) fn site() -> Server {
     let (one, two) = (prose(1, 14), prose(2, 14));
     let changed = one.replacen("river", "rivulet", 1);
@@ -68,7 +68,7 @@ pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{text}</p>")
 }
 
-/// Pages of a folder through `crawl pages`, in the order of their names.
+/// Imports pages with `crawl pages`, in the order of their names.
 pub(crate) fn stored(bench: &Bench, pages: &[(&str, String)], flags: &[&str]) {
     let folder = bench.path("tree");
     std::fs::create_dir_all(&folder).unwrap();
@@ -146,7 +146,7 @@ pub(crate) fn web(groups: u64, copies: u64) -> HashMap<String, Page> {
             html(format!("<title>{number}</title><nav>{links}</nav><main><p>{body}</p><p>Copy {number} of it.</p></main>")),
         );
     }
-    // /p0 is linked and does not exist under that name.
+    // /p0 is linked but does not exist.
     pages
 }
 
@@ -179,7 +179,7 @@ impl Bench {
         assert_eq!(code(&check), 0, "{}{}", text(&check.stdout), text(&check.stderr));
     }
 
-    /// Exit code of a command that may refuse.
+    /// The exit code of a command that may fail.
     pub(crate) fn tried(&self, args: &[&str]) -> i32 {
         code(&crawl().args(args).arg("--data").arg(self.data()).output().unwrap())
     }
@@ -188,13 +188,12 @@ impl Bench {
         serde_json::from_str(&self.run(args)).unwrap()
     }
 
-    /// The pages of the index.
     pub(crate) fn kept(&self) -> Vec<String> {
         let rows = json_lines(self.run(&["export"]).as_bytes());
         rows.iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Counts, log and index tell of the same pages, each of them once.
+    /// Checks that counts, log and index agree, with each page once.
     pub(crate) fn agrees(&self, what: &str) {
         let pages = self.object(&["status", "--json"])["pages"].take();
         let stats = self.object(&["duplicates", "stats", "--json"]);
@@ -221,7 +220,7 @@ impl Bench {
         self.checked();
     }
 
-    /// The table of hosts, the totals, the log and summary.json say the same.
+    /// Checks that the table of hosts, the totals and the log agree.
     pub(crate) fn agree(&self, when: &str) {
         let json = |args: &[&str]| serde_json::from_str::<Value>(&self.run(args)).unwrap();
         let (stats, status) =
@@ -239,13 +238,13 @@ impl Bench {
             rows.filter(|(_, discarded)| *discarded > 0).collect()
         };
         assert_eq!(by_host(&status["hosts"]), by_host(&stats["hosts"]), "{when}");
-        // Of a crawl that was killed before its first commit there is none.
+        // Requests are counted at a commit, by host and in total.
         let hosts = status["hosts"].as_array().into_iter().flatten();
         let fetched: u64 = hosts.map(|row| number(&row["fetched"])).sum();
         assert_eq!(fetched, number(&pages["fetched"]), "{when}: {status}");
     }
 
-    /// The same, and what the file says that the last command left.
+    /// The same, and summary.json of the last command.
     pub(crate) fn agree_with_summary(&self, when: &str) {
         self.agree(when);
         let status: Value = serde_json::from_str(&self.run(&["status", "--json"])).unwrap();
@@ -256,7 +255,6 @@ impl Bench {
         self.checked();
     }
 
-    /// The addresses of the pages that are kept.
     pub(crate) fn exported(&self) -> Vec<String> {
         let rows = json_lines(self.run(&["export"]).as_bytes());
         let mut urls: Vec<String> =
@@ -265,7 +263,7 @@ impl Bench {
         urls
     }
 
-    /// Of each cluster: its page, copies, redirects, and whether no page stands there.
+    /// Of each cluster: its page, copies, redirects, and whether its page is gone.
     pub(crate) fn clusters(&self, server: &Server) -> Vec<(String, u64, u64, bool)> {
         let rows = json_lines(self.run(&["duplicates", "clusters", "--json"]).as_bytes());
         let row = |row: &Value| {

@@ -1,4 +1,4 @@
-//! Servers that mean harm: each has an outcome with a name, within its limits, and honest hosts go on.
+//! Hostile servers: each has a named outcome within its limits, and honest hosts are still crawled.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::behaviours::{Act, BEHAVIOURS, BOMB_IN_GZIP, ROBOTS, drip, hostile, ok};
 use crate::support::{Bench, Page, Server, code, html, prose, say, text};
 
-/// An honest host of so many pages.
+/// An honest host of `pages` pages.
 fn honest(pages: u64) -> Server {
     let page = |number: u64| {
         let next = number + 1;
@@ -41,7 +41,7 @@ const LIMITS: [&str; 12] = [
     "64",
 ];
 
-/// In another order for each seed; as they are for 0.
+/// A random order for each seed; the given order for 0.
 fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
     let mut state = seed;
     for left in (2..=items.len()).rev().filter(|_| seed > 0) {
@@ -79,7 +79,7 @@ fn outcomes(seed: u64) {
     let bench = Bench::new();
     let mut child = bench.spawn(&seeds, &LIMITS);
     let mut most = 0;
-    // Bounded by the limits: with three tries and the breaker's pauses well below this.
+    // The limits, with three tries and the breaker's pauses, end the crawl well before this.
     let mut exit = None;
     for _ in 0..2400 {
         most = most.max(private_memory(child.id()));
@@ -107,7 +107,7 @@ fn outcomes(seed: u64) {
     for (name, port, expected) in all {
         let reason = reasons.get(&format!("http://127.0.0.1:{port}/a")).map_or("", String::as_str);
         assert!(expected.contains(&reason), "{name}: {reason:?}, not one of {expected:?}");
-        // It ends further on, and is said there.
+        // Its redirects end at a later URL, which has the line.
         let there = format!("http://127.0.0.1:{port}/");
         let ends =
             |(url, reason): (&String, &String)| url.starts_with(&there) && reason == "redirects";
@@ -117,21 +117,21 @@ fn outcomes(seed: u64) {
     assert!(!listed.contains('\x1b'), "{listed:?}");
 }
 
-/// RssAnon of a process, where that is known.
+/// RssAnon of a process, where available.
 fn private_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// A listener on a port of both loopbacks that counts who comes.
+/// A listener on one port of both loopback addresses that counts connections.
 fn canary() -> (u16, Arc<AtomicUsize>) {
     let (port, four, six) = loop {
         let four = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = four.local_addr().unwrap().port();
         match TcpListener::bind(("::1", port)) {
             Ok(six) => break (port, four, Some(six)),
-            // A machine without IPv6.
+            // The machine has no IPv6.
             Err(error) if error.kind() == std::io::ErrorKind::AddrNotAvailable => {
                 break (port, four, None);
             }
@@ -150,7 +150,7 @@ fn canary() -> (u16, Arc<AtomicUsize>) {
     (port, count)
 }
 
-/// Spellings of addresses that no crawl may dial; `P` stands for a port on which somebody listens.
+/// Spellings of addresses that no crawl may dial; `P` is replaced by a listening port.
 const ADDRESSES: [&str; 64] = [
     "http://127.0.0.1:P/",
     "http://127.1:P/",
@@ -218,7 +218,7 @@ const ADDRESSES: [&str; 64] = [
     "http://[::ffff:10.0.0.1]/",
 ];
 
-/// Crawls a page of these links beside others, and returns what of it is refused, each with its reason.
+/// Crawls a page with these links among other pages. Returns each skipped URL with its reason.
 fn refused(links: &[String], mut pages: HashMap<String, Page>) -> BTreeMap<String, String> {
     let links: String = links.iter().map(|url| format!("<a href='{url}'>x</a>")).collect();
     pages.insert("/".to_owned(), html(format!("<p>links</p>{links}")));
@@ -237,7 +237,7 @@ fn refused(links: &[String], mut pages: HashMap<String, Page>) -> BTreeMap<Strin
 #[test]
 fn no_link_and_no_redirect_leads_to_an_address_that_is_not_public() {
     let (port, came) = canary();
-    // A path of its own for each spelling: what is refused has one line, and many are one address.
+    // A separate path for each spelling: a skipped URL has one line, and several spellings are one address.
     let spelt = |(i, url): (usize, &&str)| format!("{}{i}", url.replace('P', &port.to_string()));
     let targets: Vec<String> = ADDRESSES.iter().enumerate().map(spelt).collect();
     let expected: BTreeMap<String, String> = targets
@@ -250,7 +250,7 @@ fn no_link_and_no_redirect_leads_to_an_address_that_is_not_public() {
         })
         .collect();
     assert_eq!(expected.len(), ADDRESSES.len());
-    // Each way for itself, for what one of them refused the other would not tell again.
+    // In separate crawls, because a URL refused in one way would not be reported again for the other.
     assert_eq!(refused(&targets, HashMap::new()), expected, "by links");
     let hop = |i: usize| format!("/hop{i}");
     let hops: Vec<String> = (0..targets.len()).map(hop).collect();
@@ -268,8 +268,7 @@ fn no_link_and_no_redirect_leads_to_an_address_that_is_not_public() {
     }
 }
 
-/// A page of 5 MiB is the only large one while it is read and committed: what waits for that are other large
-/// ones.
+/// While a page of 5 MiB is read and committed, it is the only large one; other large pages wait.
 #[test]
 fn pages_of_the_usual_size_go_past_large_ones() {
     if std::thread::available_parallelism().is_ok_and(|cores| cores.get() < 2) {
@@ -278,7 +277,7 @@ fn pages_of_the_usual_size_go_past_large_ones() {
     const LARGE: usize = 12;
     let large: Act = |stream, _| ok(stream, "", "<p>some words ".repeat((5 << 20) / 14));
     let page = |number: u32| {
-        // Each is known only when the one before it has been committed.
+        // Each page is found only when the previous one was committed.
         let text =
             html(format!("<p>{}</p><a href=/p{}>on</a>", prose(number.into(), 10), number + 1));
         (format!("/p{number}"), text)
@@ -304,8 +303,8 @@ fn pages_of_the_usual_size_go_past_large_ones() {
     assert!(before.is_some_and(|before| before <= LARGE / 2), "{before:?}");
 }
 
-/// How long a crawl by `limits` takes for the pages of eight honest hosts, beside hostile ones that act so,
-/// and the most private memory that it has until then.
+/// Returns the time that a crawl with `limits` takes for the pages of eight honest hosts beside hostile ones, and its
+/// peak private memory until then.
 fn honest_beside(limits: &[&str], acts: &[Act]) -> (f64, u64) {
     const PAGES: u64 = 900;
     let servers: Vec<Server> = (0..8).map(|_| honest(PAGES)).collect();
@@ -328,20 +327,20 @@ fn honest_beside(limits: &[&str], acts: &[Act]) -> (f64, u64) {
     (seconds, most)
 }
 
-/// 64 hosts in an order of each seed, so that others come first and others stand twice.
+/// 64 hosts, in a different order for each seed; some behaviours occur twice.
 fn all_behaviours(seed: u64) -> Vec<Act> {
     LazyLock::force(&BOMB_IN_GZIP);
     let acts = shuffled(BEHAVIOURS.iter().map(|(_, act, _)| *act).collect(), seed);
     acts.into_iter().cycle().take(64).collect()
 }
 
-/// What honest hosts must keep of their pages a second.
+/// The share of their pages a second that honest hosts must keep.
 const KEPT: f64 = 0.80;
-/// In the short form, of one round a seed, which may meet whatever else the machine does.
+/// The same with one cycle a seed, which other processes may disturb.
 const KEPT_IN_SHORT: f64 = 0.65;
 
-/// Pages a second of honest hosts alone and beside 64 hostile ones, in turn, in three orders of these. Run by
-/// `cargo xtask hostile`, with one round a seed where `HOSTILE` is `short`.
+/// Measures pages a second of honest hosts alone and beside 64 hostile ones, alternately, in three orders. Run by
+/// `cargo xtask hostile`, with one cycle a seed if `HOSTILE` is `short`.
 #[test]
 #[ignore = "a measurement"]
 fn hostile_throughput() {
@@ -372,8 +371,8 @@ fn hostile_throughput() {
     assert!(median >= least, "{:.0} % are to be kept", 100.0 * least);
 }
 
-/// The same by the limits that a crawl has by default, with its memory: beside all behaviours, beside 64
-/// hosts that hang, and beside 64 that send more than is read of them, or a little less.
+/// The same with default limits, and with peak memory: beside all behaviours, beside 64 hosts that hang, and beside
+/// 64 that send slightly less or more than the limit.
 #[test]
 #[ignore = "a measurement"]
 fn hostile_at_default_limits() {

@@ -1,4 +1,4 @@
-//! The local web page, asked as a browser would and as an enemy would.
+//! The local web page, requested by a browser and by an attacker.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -29,7 +29,6 @@ impl Inspect {
         Self { child, address }
     }
 
-    /// The whole answer to a request.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -143,7 +142,7 @@ fn nobody_else_can_change_or_read_anything() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{headers}: {answer}");
     }
     assert_eq!(bench.found("rivulet"), [""; 0]);
-    // A name that someone lets point here is told nothing.
+    // A name that an attacker points at this address gets no data (DNS rebinding).
     let answer = inspect.ask("GET", "/list", "Host: rebind.example:7878\r\n", "");
     assert!(answer.starts_with("HTTP/1.1 421") && !answer.contains("discarded pages"), "{answer}");
     assert!(
@@ -160,7 +159,7 @@ fn nobody_else_can_change_or_read_anything() {
     assert!(text(&output.stderr).contains("loopback"), "{}", text(&output.stderr));
 }
 
-/// A site whose titles, texts and addresses are made to break out of a page.
+/// A site whose titles, texts and addresses try to break out of the page's markup.
 pub(crate) fn hostile_site() -> Server {
     let evil =
         "</title><script>document.title='owned'</script><img src=x onerror=document.title='owned'>";
@@ -220,7 +219,7 @@ fn what_the_web_wrote_is_text_in_page_and_report() {
     }
 }
 
-/// A hundred thousand; `cargo xtask discards` asks for more, and prints the times.
+/// 100,000 rows; `cargo xtask discards` uses more and prints the times.
 #[test]
 fn a_hundred_thousand_rows_stay_quick() {
     let rows: u64 = std::env::var("DISCARDS").map_or(100_000, |rows| rows.parse().unwrap());
@@ -237,9 +236,9 @@ fn a_hundred_thousand_rows_stay_quick() {
         log.push_str(&format!("{row}\n"));
     }
     std::fs::write(bench.data().join("discarded.jsonl"), log).unwrap();
-    // Its store knows how long the log was, and what is added would not be shown.
+    // Without the store, which knows the log's length and would hide the added lines.
     std::fs::remove_dir_all(bench.data().join("dedup")).unwrap();
-    // A generous bound, for machines are slow under load.
+    // A generous bound, because machines are slow under load.
     let limit = Duration::from_secs(5).max(Duration::from_micros(20 * rows));
     let timed = |name: &str, run: &dyn Fn()| {
         let started = Instant::now();

@@ -1,4 +1,4 @@
-//! The servers for this machine, asked by pages of others and by floods.
+//! The local servers, under requests from other sites' pages and under floods.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,12 +10,11 @@ use crate::helpers::crawled;
 use crate::inspect::Inspect;
 use crate::support::{Bench, Server, code, crawl, html, missing, prose, text};
 
-/// Percent-encodes a query.
 fn encoded(query: &str) -> String {
     query.bytes().map(|byte| format!("%{byte:02x}")).collect()
 }
 
-/// Queries that a parser would recurse on, or take quadratic time for.
+/// Queries on which a parser would recurse or take quadratic time.
 fn hostile_queries() -> Vec<String> {
     let mut queries = Vec::new();
     for piece in [
@@ -58,7 +57,7 @@ fn hostile_queries_are_refused_in_time_by_the_page_and_by_the_command() {
         }
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", query.get(..9));
     }
-    // The worst that is within the limits.
+    // The worst queries within the limits.
     for query in [
         format!("{}a{}", "(a OR ".repeat(32), ")".repeat(32)),
         "NOT ".repeat(128),
@@ -166,14 +165,14 @@ fn half_sent_requests_end_in_time_and_keep_neither_others_nor_the_end_waiting() 
         let mut inspect = Inspect::start(&bench);
         let mut open = half_sent(&inspect.address, 400);
         assert!(open.len() >= 300, "{}", open.len());
-        // Beyond the first 256 they wait until those have run out of time.
+        // Connections beyond 256 wait until the first ones time out.
         let started = Instant::now();
         assert!(inspect.get("/").starts_with("HTTP/1.1 200"));
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         let first = open.first_mut().unwrap();
         first.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut rest = Vec::new();
-        // Closed, with or without a word about it.
+        // Closed, with or without an error response.
         let _ = first.read_to_end(&mut rest);
         assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{}", text(&rest));
         let _again = half_sent(&inspect.address, 5);

@@ -1,4 +1,4 @@
-//! A crawl of many hosts: what is held for each of them is bounded.
+//! A crawl of many hosts: memory and connections for each are bounded.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::support::{Bench, code, prose, text};
 
-/// Connections open now, and the most there were at a time.
+/// Connections open now, and their peak.
 #[derive(Debug, Default)]
 struct Connections {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// Answers on all loopback addresses, one request after the other, until the other side has enough.
+/// Answers on all loopback addresses, and keeps each connection until the client closes it.
 fn patient_server(connections: &Arc<Connections>) -> u16 {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -73,6 +73,6 @@ fn connections_that_wait_are_few_however_many_hosts_there_are() {
     assert_eq!(bench.summary()["pages"]["fetched"], 200);
     let most = connections.most.load(SeqCst);
     assert!(most > 8, "some wait for another request: {most}");
-    // Those on their way, those that wait, and some that the server has not seen closed yet.
+    // Connections in use, idle ones, and some whose closing the server has not seen yet.
     assert!(most <= 20 + 8 + 8, "{most} connections at a time");
 }

@@ -1,4 +1,4 @@
-//! Whose time a crawl takes: what is not asked costs none.
+//! Hosts that do not answer do not delay other hosts.
 
 use std::collections::HashMap;
 use std::net::TcpListener;
@@ -31,7 +31,7 @@ fn what_robots_txt_forbids_is_logged_at_once_and_costs_no_delay() {
     assert_eq!(forbidden.count(), 1000);
 }
 
-/// Takes connections at four loopback addresses and answers none.
+/// Accepts connections on four loopback addresses and answers none.
 fn hanging() -> Vec<String> {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -52,7 +52,7 @@ fn hosts_that_hang_do_not_keep_the_others_waiting() {
     pages.insert("/".to_owned(), html(format!("<p>{}</p>{links}", prose(1, 9))));
     let server = Server::start(pages);
     let bench = Bench::new();
-    // They are first in line.
+    // These hosts are first in the queue.
     let mut seeds = hanging();
     seeds.push(server.url("/"));
     let began = Instant::now();
@@ -64,7 +64,7 @@ fn hosts_that_hang_do_not_keep_the_others_waiting() {
     let _ = crawl.kill();
     let _ = crawl.wait();
     assert_eq!(server.asked().len(), 21);
-    // A robots.txt that does not come is waited for 20 s.
+    // A missing response to robots.txt times out after 20 s.
     assert!(took < Duration::from_secs(15), "{took:?}");
 }
 

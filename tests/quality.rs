@@ -1,5 +1,5 @@
-//! A small gate for quality: pages made here, in templates made here, with every kind of change that
-//! leaves a page the same, and those that do not. The measured figures are in docs/quality.md.
+//! A small quality gate: generated pages in generated templates, with every kind of change that leaves a page the
+//! same, and those that do not. The measured figures are in docs/quality.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// Sentences of which no three words in a row are common to two texts but by chance.
+/// Sentences so random that two texts share no three consecutive words except by chance.
 fn sentences(seed: u64, count: u64, zh: bool) -> String {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut text = String::new();
@@ -59,7 +59,6 @@ fn sentences(seed: u64, count: u64, zh: bool) -> String {
     text.trim().to_owned()
 }
 
-/// An article: its title, and paragraphs.
 #[derive(Clone)]
 struct Article {
     title: String,
@@ -96,7 +95,7 @@ fn page(article: &Article, site: &str, ads: u64) -> String {
     )
 }
 
-/// The same article on another site, whose pages are built of tables and other names.
+/// The same article on another site, with table markup and other page names.
 fn reskin(article: &Article) -> String {
     format!(
         "<html lang=en><head><title>{}</title></head><body><table><tr><td class=left><a href=/a>Home</a><br><a href=/b>Archive</a><br>\
@@ -146,7 +145,7 @@ fn articles(set: &mut Set) {
             let page = page(&own, "paper", 3).replace("<head>", "<head><meta charset=gbk>");
             set.add(&name, &at("gb"), GB18030.encode(&page).0);
         }
-        // Half of the paragraphs are another article's.
+        // Half of the paragraphs come from another article.
         let mut half = article(seed + 500, zh);
         half.paragraphs.truncate(3);
         half.paragraphs.extend(own.paragraphs.iter().take(3).cloned());
@@ -173,7 +172,7 @@ fn stubs(set: &mut Set) {
             page(&stub, "shop", 1),
         );
     }
-    // The title is the shop's, and beside the number there is only what each page of it says.
+    // The title is the shop's name; apart from the number there is only text that each of its pages has.
     for number in [3u64, 41, 907] {
         let mut lot = article(88, false);
         lot.title = format!("Lot {number}");
@@ -295,7 +294,7 @@ fn threads_and_lists_are_read_whole() {
 #[test]
 fn a_short_text_under_two_names_is_two_pages_for_every_command() {
     let bench = Bench::new();
-    // The heading is among the words of the text, so that only the names differ.
+    // The heading's words are in the text, so only the names differ.
     let text = format!("Our shops in Berlin and Munich. {}", prose(3, 4));
     let folder = bench.path("pages");
     std::fs::create_dir(&folder).unwrap();

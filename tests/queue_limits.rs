@@ -1,4 +1,4 @@
-//! One host cannot fill the disk: links that find no place in the queue are found again.
+//! One host cannot fill the disk: links beyond the queue's limit are found again later.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn a_killed_crawl_still_finds_the_links_that_it_had_dropped() {
     for kill_after in [3, 60, 110] {
         let mut child = bench.spawn(&[server.url("/")], &flags);
         server.wait_for(kill_after);
-        // The group with the start page.
+        // The group of commits with the start page.
         bench.wait_until_committed(1);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -79,7 +79,7 @@ fn a_killed_crawl_still_finds_the_links_that_it_had_dropped() {
     }
     assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
     let mut asked = server.asked();
-    // What was in flight at a kill, one request each, may come once more.
+    // Requests in flight at a kill, one each, may be repeated.
     assert!(asked.len() <= 201 + 3, "{}", asked.len());
     asked.sort();
     asked.dedup();
@@ -110,7 +110,7 @@ fn without_an_archive_the_crawl_is_not_complete_and_a_recrawl_finds_them() {
     assert_eq!(bench.summary()["complete"], true);
 }
 
-/// Pages that only a sitemap names.
+/// Pages that only a sitemap lists.
 fn listed(pages: u64) -> Server {
     let port = Arc::new(std::sync::OnceLock::new());
     let mut site: HashMap<String, Page> = (0..pages)
@@ -147,7 +147,7 @@ fn xml(text: &str) -> Page {
 
 #[test]
 fn what_a_sitemap_lists_beyond_the_limit_is_read_there_again() {
-    // Also where one URL at a time may wait.
+    // Even if only one URL may be queued.
     for (limit, requests) in [("10", 4), ("3", 14), ("2", 20), ("1", 40)] {
         let server = listed(40);
         let bench = Bench::new();
@@ -159,7 +159,7 @@ fn what_a_sitemap_lists_beyond_the_limit_is_read_there_again() {
     }
 }
 
-/// The host that it lists is down: its queue stays full of what waits for the next run.
+/// The listed host is down, so its queue stays full of URLs for the next run.
 #[test]
 fn a_sitemap_whose_entries_never_find_a_place_is_not_requested_without_end() {
     let down = Server::start(HashMap::new());
@@ -220,7 +220,7 @@ fn an_index_of_very_many_sitemaps_does_not_fill_the_frontier() {
     assert!(bench.summary()["queued_urls"].as_u64().unwrap() <= 600);
 }
 
-/// The audit's case: gzipped pages of very many long links that lead nowhere new but to more of them.
+/// An audit's case: gzipped pages with thousands of long links that lead only to more such pages.
 #[test]
 fn a_host_of_endless_links_does_not_fill_the_frontier() {
     let server = Server::answering(
@@ -259,7 +259,7 @@ fn links_of_a_page_whose_record_is_damaged_keep_the_crawl_incomplete() {
     let flags = ["--max-queued-per-host", "10", "--concurrency", "1"];
     let first = [&flags[..], &["--max-pages", "5"]].concat();
     assert_eq!(code(&bench.crawl(&seeds, &first)), 3);
-    // In the record of the start page, which is the first one.
+    // In the record of the start page, the first one.
     let archive = bench.data().join("pages/pages-00001.warc.gz");
     let mut bytes = std::fs::read(&archive).unwrap();
     bytes[600..900].iter_mut().for_each(|byte| *byte ^= 0x55);
@@ -270,7 +270,7 @@ fn links_of_a_page_whose_record_is_damaged_keep_the_crawl_incomplete() {
     assert_eq!(bench.summary()["complete"], false);
     assert!(text(&output.stderr).contains("pages-00001.warc.gz"), "{}", text(&output.stderr));
     assert!(bench.summary()["stopped"].as_str().unwrap().contains("damaged"));
-    // The pages that a recrawl requests again leave place for links, and it archives the damaged one again.
+    // A recrawl has queue space for links while it requests pages again, and archives the damaged page again.
     for round in 0..2 {
         let again = [&flags[..], &["--recrawl"]].concat();
         let output = bench.crawl(&seeds, &again);
@@ -293,12 +293,11 @@ fn a_pipe_among_the_files_of_the_archive_holds_up_nothing() {
     let then = [&flags[..], &["--max-pages", "none"]].concat();
     let output = bench.crawl(&seeds, &then);
     assert!(text(&output.stderr).contains("not a regular file"), "{}", text(&output.stderr));
-    // All that was archived could be read.
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     each_once(&server, 61);
 }
 
-/// What is remembered of dropped links is bounded too, however many hosts they lead to.
+/// The record of dropped links is bounded too, however many hosts they lead to.
 #[test]
 fn links_to_very_many_hosts_cost_neither_time_nor_disk() {
     let links = |page: u64| -> String {
@@ -336,7 +335,7 @@ fn links_to_very_many_hosts_cost_neither_time_nor_disk() {
     assert!(queue_lines(&bench) <= 1_001, "{}", queue_lines(&bench));
 }
 
-/// The link to another host stands on a page of this one.
+/// The page with the link to another host is on this host.
 #[test]
 fn links_to_another_host_are_found_again_on_the_pages_that_had_them() {
     let other = site(40, Duration::ZERO);

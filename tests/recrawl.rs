@@ -1,4 +1,4 @@
-//! A second look at known pages: what is asked for, what changes, what is gone.
+//! Recrawls of known pages: requests, changes, vanished pages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn a_recrawl_asks_only_for_what_has_changed() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
     let pages = bench.summary()["pages"].clone();
     assert_eq!((pages["indexed"].as_u64(), pages["exact"].as_u64()), (Some(4), Some(1)), "{pages}");
-    // Run again, nothing is asked for.
+    // Another run sends no request.
     let before = server.asked().len();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
     assert_eq!(server.asked().len(), before);
@@ -58,7 +58,7 @@ fn a_recrawl_asks_only_for_what_has_changed() {
     again.sort();
     assert_eq!(again, ["/", "/changing", "/plain", "/same", "/twin"]);
     assert_eq!(bench.summary()["pages"]["unchanged"], 4, "{}", bench.summary());
-    // The new text is found once, the old one under its twin alone.
+    // The new text is found once; the old one only under its copy.
     let found = |query: &str| {
         let hits = bench.run(&["search", query, "--json", "--limit", "20"]);
         let urls =
@@ -121,7 +121,7 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
     let pages = |name: &str| bench.summary()["pages"][name].as_u64().unwrap();
     assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (8, 1, 1));
     version.store(2, SeqCst);
-    // The second time there is nothing left to do.
+    // The second recrawl has nothing left to do.
     for gone in [3, 3] {
         let output = bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"]);
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
@@ -133,7 +133,7 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
         assert_eq!(pages("gone"), gone);
         bench.checked();
     }
-    // What is back is found again, and its copy is one again.
+    // A returned page is found again, and its copy is a copy again.
     version.store(3, SeqCst);
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
     assert_eq!((pages("indexed"), pages("exact")), (6, 1));
@@ -217,7 +217,7 @@ fn a_recrawl_that_was_killed_goes_on_by_the_same_command_and_the_next_begins_ane
     child.wait().unwrap();
     assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
     let asked = server.asked().len() - before;
-    // A link that leads nowhere is requested again too.
+    // A broken link is requested again too.
     assert!((61..=62).contains(&asked), "{asked} for 61 addresses: one was in flight");
     before = server.asked().len();
     assert_eq!(bench.summary()["pages"]["unchanged"].as_u64(), Some(60), "{}", bench.summary());
@@ -225,7 +225,7 @@ fn a_recrawl_that_was_killed_goes_on_by_the_same_command_and_the_next_begins_ane
     assert_eq!(server.asked().len() - before, 61, "it looks at all of them once more");
 }
 
-/// Thirty texts in two copies; on the host that is named there is `/far`, which is linked.
+/// Thirty texts in two copies; on the named host they link to `/far`.
 fn two_hosts(far: &Server) -> HashMap<String, Page> {
     let mut pages = web(30, 2);
     let link = format!("<a href={}>far</a>", far.url("/far"));
@@ -269,7 +269,7 @@ fn a_recrawl_that_nobody_answers_says_so() {
     );
     assert_eq!(bench.summary()["pages"]["indexed"].as_u64(), Some(5), "what was there is kept");
     assert_eq!(bench.summary()["unreached"].as_bool(), Some(true), "{}", bench.summary());
-    // Nothing new is begun: that it is down still is no news.
+    // No new recrawl starts, so the dead host changes nothing.
     assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
     assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 4);
 }
@@ -298,7 +298,7 @@ fn a_recrawl_that_gets_failures_alone_says_so() {
     assert_eq!(code(&output), 4, "{said}");
     assert!(said.contains("every answer was a failure"), "{said}");
     assert_eq!(bench.summary()["pages"]["indexed"].as_u64(), Some(3), "what was there is kept");
-    // One that answers is enough.
+    // One host that answers is enough.
     down.store(2, SeqCst);
     assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
 }
@@ -371,7 +371,7 @@ fn budgets_are_whole_in_a_recrawl_that_goes_on_and_pages_are_counted_from_each_b
 
 #[test]
 fn a_recrawl_that_is_killed_while_it_queues_leaves_nothing_out() {
-    // More than are queued between two commits, of a server that answers one of them.
+    // More pages than are queued between two commits, from a server that answers for one of them.
     const KNOWN: u64 = 25_000;
     let server = Server::start(HashMap::from([("/".to_owned(), article(1))]));
     let bench = Bench::new();
@@ -440,7 +440,7 @@ fn a_site_that_moved_since_is_followed_from_its_seed() {
         ])
     };
     let target = Server::start(web());
-    // First to another host, and from there on.
+    // First to another host, and from there on to the target.
     let to = target.url("");
     let middle = Server::answering(
         Arc::new(move |path, _| Page {

@@ -1,4 +1,4 @@
-//! No refusal is for ever: what a seed, a recrawl, a flag and `--retry` request again.
+//! No refusal is permanent: URLs that a seed, a recrawl, a flag or `--retry` requests again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::helpers::{article, plain, typed};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
-/// A server of which pages are well once `well` is set.
+/// A server whose pages are normal once `well` is set.
 fn server(
     answer: impl Fn(&str, &str, bool) -> Page + Send + Sync + 'static,
 ) -> (Server, Arc<AtomicBool>) {
@@ -23,7 +23,7 @@ fn status(status: &'static str) -> Page {
     Page { status, ..missing() }
 }
 
-/// A page that is refused, by its path.
+/// A page that is refused because of its path.
 fn refused(path: &str) -> Option<Page> {
     Some(match path {
         "/403" => status("403 Forbidden"),
@@ -48,7 +48,7 @@ fn refused(path: &str) -> Option<Page> {
 const REFUSED: [&str; 9] =
     ["/403", "/404", "/410", "/451", "/type", "/charset", "/encoding", "/large", "/round"];
 
-/// A front page that links to all of them, and each as an article once they are well.
+/// A front page that links to all of them; each is an article once `well` is set.
 fn refusing() -> (Server, Arc<AtomicBool>) {
     server(|path, _, well| match path {
         "/robots.txt" | "/sitemap.xml" => missing(),
@@ -130,7 +130,7 @@ fn a_seed_that_failed_is_requested_by_every_run_and_named_at_its_end() {
     for (path, reason, ends) in [
         ("/403", "http-4xx", 4),
         ("/404", "http-4xx", 4),
-        // It was fetched, and is no page.
+        // It was fetched, but is not a page.
         ("/type", "content-type", 0),
         ("/round", "redirects", 4),
     ] {
@@ -153,7 +153,7 @@ fn a_seed_that_failed_is_requested_by_every_run_and_named_at_its_end() {
         assert_eq!(code(&output), 0, "{path}: {}", text(&output.stdout));
         assert!(bench.summary()["failed_seeds"].is_null());
         assert_eq!(bench.kept(), [seed.as_str()]);
-        // What came is not requested again.
+        // Fetched pages are not requested again.
         let asked = server.asked_all().len();
         assert_eq!(code(&bench.crawl(std::slice::from_ref(&seed), &[])), 0);
         assert_eq!(server.asked_all().len(), asked);
@@ -248,7 +248,7 @@ fn statuses_of_the_moment_are_tried_again_in_the_same_run() {
         assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0, "{moment}");
         assert_eq!(bench.kept().len(), 1, "{moment}");
     }
-    // One that stays is left to the next run.
+    // An unfixed URL is left to the next run.
     let (server, well) = server(|path, _, well| match path {
         "/robots.txt" | "/sitemap.xml" => missing(),
         "/" => html(format!("<p>{}</p><a href=/slow>c</a>", prose(1, 9))),

@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::helpers::{copy, web};
 use crate::support::{Bench, Server, code, prose, text};
 
-/// Pages by the text they hold: how many are indexed, how many discarded.
+/// Numbers of indexed and discarded pages, and of pages by text.
 fn outcome(bench: &Bench) -> (u64, u64, BTreeMap<String, u64>, usize) {
     let pages = bench.summary()["pages"].clone();
     let indexed = bench.run(&["search", "when", "--limit", "100000", "--json"]).lines().count();
@@ -17,7 +17,7 @@ fn outcome(bench: &Bench) -> (u64, u64, BTreeMap<String, u64>, usize) {
     )
 }
 
-/// URLs that were kept or discarded, each with what became of it but for who came first.
+/// The paths of kept and discarded pages. Which of two came first does not matter.
 fn known(bench: &Bench) -> Vec<String> {
     let hits = bench.run(&["search", "when", "--limit", "100000", "--json"]);
     let mut urls: Vec<String> = crate::support::json_lines(hits.as_bytes())
@@ -29,7 +29,7 @@ fn known(bench: &Bench) -> Vec<String> {
     urls
 }
 
-/// The larger web, with mirrors and traps, is `cargo xtask crash-crawl`.
+/// `cargo xtask crash-crawl` uses a larger web with mirrors and traps.
 #[test]
 fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     let (cycles, groups, copies) = (12, 40, 6);
@@ -63,10 +63,10 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert_eq!(outcome(&bench), undisturbed, "after {kills} kills");
     assert_eq!(known(&bench), all, "after {kills} kills");
-    // What had come was not asked for again: at most what was in flight, four requests at a time.
+    // Repeated requests: at most those in flight, four at a time.
     let asked = server.asked();
     let pages = asked.iter().filter(|path| *path == "/" || path.starts_with("/p")).count() as u64;
-    // "/p0" is not there.
+    // "/p0" does not exist.
     let again = pages - groups * copies - 1;
     assert!(again <= 4 * kills, "{again} pages were asked for again after {kills} kills");
     assert!(!bench.data().join("received").exists(), "nothing waits at the end");
@@ -74,12 +74,12 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
         crate::support::crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&check), 0, "{}", text(&check.stdout));
 
-    // Every line of the logs is whole, and no page is in them twice.
+    // Every log line is complete, and no page has two.
     let discarded = bench.log("discarded.jsonl");
     let urls: BTreeSet<String> = discarded.iter().map(|line| line["url"].to_string()).collect();
     assert_eq!(urls.len(), discarded.len());
     bench.log("skipped.jsonl");
-    // The archive is readable to its end and holds each page once, near-duplicates too.
+    // The archive is readable to its end and contains each page once, near-duplicates too.
     let again = Bench::new();
     let output = crate::support::crawl()
         .arg("pages")
@@ -98,7 +98,7 @@ fn of_what_was_committed_no_answer_stays_on_disk() {
     let bench = Bench::new();
     let seeds = [server.url("/")];
     let mut child = bench.spawn(&seeds, &[]);
-    // Beyond its first commit: some of the answers on disk are not needed any more.
+    // After its first commit, so that some stored responses have been deleted.
     server.wait_for(10);
     bench.wait_until_committed(1);
     assert!(child.try_wait().unwrap().is_none(), "the crawl was over before it could be killed");
@@ -106,7 +106,7 @@ fn of_what_was_committed_no_answer_stays_on_disk() {
     child.wait().unwrap();
     let waiting = || std::fs::read_dir(bench.data().join("received")).map_or(0, Iterator::count);
     assert!(waiting() > 0, "nothing was kept");
-    // It stops at a limit, with pages that wait: all that came is committed.
+    // It stops at a limit with pages queued, but all received pages are committed.
     assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "200"])), 3);
     assert_eq!(waiting(), 0);
     let asked = server.asked();
@@ -133,7 +133,7 @@ fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
     assert_eq!(first["complete"], false);
     let asked = server.asked().len();
 
-    // Without seeds: those of the first run are known.
+    // Without seeds: the data directory has those of the first run.
     let output = crate::support::crawl().arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert_eq!(
@@ -145,7 +145,7 @@ fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
         "asked twice"
     );
 
-    // A finished crawl run again asks for nothing.
+    // Repeating a finished crawl sends no request.
     let asked = server.asked().len();
     assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
     assert_eq!(server.asked().len(), asked);
@@ -190,14 +190,14 @@ fn the_pause_between_requests_is_kept() {
     let bench = Bench::new();
     let started = std::time::Instant::now();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--delay", "200ms"])), 0);
-    // Six pages: five pauses at least.
+    // Six pages have at least five pauses between them.
     assert!(started.elapsed() >= Duration::from_millis(1000), "{:?}", started.elapsed());
 }
 
 #[test]
 fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
-    // Stores are committed in the order archive, logs, index, dedup, frontier. Putting back older
-    // ones of the later stores is what a crash before their commit leaves behind.
+    // Stores are committed in the order archive, logs, index, dedup, frontier. Restoring older versions of the later
+    // stores simulates a crash before their commit.
     for stores in [&["dedup", "frontier"][..], &["frontier"][..]] {
         let server = Server::start(web(20, 3));
         let bench = Bench::new();
@@ -212,7 +212,7 @@ fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
         for store in stores {
             copy(&bench.path(store), &bench.data().join(store));
         }
-        // What is made good is no damage.
+        // Recovered data is not damage.
         let ahead = stores.contains(&"dedup");
         assert_eq!(bench.run(&["check"]).contains("that a crash left there"), ahead, "{stores:?}");
         let output = bench.crawl(&seeds, &[]);
@@ -244,7 +244,7 @@ fn what_the_index_could_not_take_is_known_to_no_store_and_comes_again() {
     let bench = Bench::new();
     let seeds = [server.url("/")];
     let mut child = bench.spawn(&seeds, &[]);
-    // In the place of its list of segments stands a folder, so that no commit of the index comes through.
+    // A folder in place of the list of segments makes every commit of the index fail.
     let (list, kept) = (bench.data().join("index/meta.json"), bench.path("meta.json"));
     server.wait_for(3);
     std::fs::rename(&list, &kept).unwrap();
@@ -269,7 +269,7 @@ fn a_job_without_an_archive_leaves_the_archive_alone() {
     let archive = bench.data().join("pages/pages-00001.warc.gz");
     let before = std::fs::metadata(&archive).unwrap().len();
     let skipped = bench.log("skipped.jsonl").len();
-    // `dedup` works on the same store and writes no archive.
+    // `dedup` uses the same store and writes no archive.
     let mut child = crate::support::crawl()
         .arg("dedup")
         .arg("--data")

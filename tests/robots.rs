@@ -1,4 +1,4 @@
-//! What a host's robots.txt means, by the answer to the request for it (RFC 9309, 2.3 and 2.4).
+//! The meaning of a host's robots.txt, by the response to its request (RFC 9309, 2.3 and 2.4).
 
 use std::collections::HashMap;
 use std::net::TcpListener;
@@ -11,11 +11,11 @@ use hapax_url::host_key;
 use url::Url;
 
 use crate::helpers::{article, plain, reasons};
-use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
+use crate::support::{Bench, Page, Server, code, html, json_lines, missing, prose, redirect, text};
 
 const FORBIDS: &str = "User-agent: *\nDisallow: /no\n";
 
-/// A site whose first page links to `/no`, and how it answers a request for a path of another name.
+/// A site whose first page links to `/no`; `others` answers for all other paths.
 fn site(others: impl Fn(&str) -> Page + Send + Sync + 'static) -> Server {
     Server::answering(
         Arc::new(move |path, _| match path {
@@ -27,7 +27,7 @@ fn site(others: impl Fn(&str) -> Page + Send + Sync + 'static) -> Server {
     )
 }
 
-/// Crawls each of them from `/`; one data directory for all.
+/// Crawls each site from `/` into one data directory.
 fn crawl_of<'a>(sites: impl IntoIterator<Item = &'a Server>) -> Bench {
     let bench = Bench::new();
     let seeds: Vec<String> = sites.into_iter().map(|site| site.url("/")).collect();
@@ -36,12 +36,11 @@ fn crawl_of<'a>(sites: impl IntoIterator<Item = &'a Server>) -> Bench {
     bench
 }
 
-/// What became of `/no`.
 fn of_no(bench: &Bench, site: &Server) -> Option<String> {
     reasons(bench, site).remove("/no")
 }
 
-/// How often each of a site's paths was asked for, robots.txt and others included.
+/// The number of requests of a path, including robots.txt.
 fn times(site: &Server, path: &str) -> usize {
     let line = format!("GET {path} ");
     site.heads().iter().filter(|head| head.starts_with(&line)).count()
@@ -77,7 +76,7 @@ fn robots_txt_is_asked_for_once_a_day_and_an_old_copy_holds_while_it_cannot_be_r
         why.contains("forbids it, line 2: Disallow: /no") && why.contains("skipped: robots"),
         "{why}"
     );
-    // A new crawl has no copy: nothing of the host may be asked for.
+    // A new crawl has no copy, so it may request nothing of the host.
     let bench = Bench::new();
     let before = server.asked().len();
     let output = bench.crawl(&[server.url("/")], &[]);
@@ -98,7 +97,7 @@ fn a_copy_is_used_for_a_day_from_its_own_time_on_and_not_from_the_start_of_the_r
     );
     let bench = crawl_of([&server]);
     assert_eq!(times(&server, "/robots.txt"), 1);
-    // It becomes a day old in the midst of the next run.
+    // The copy becomes a day old during the next run.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let copy = [&(now - 24 * 60 * 60 + 4).to_le_bytes()[..], b"User-agent: *\n"].concat();
     let frontier = DiskFrontier::open(&bench.data().join("frontier"), Options::default()).unwrap();
@@ -193,7 +192,7 @@ fn a_file_that_is_busy_at_first_is_asked_for_again_when_it_says() {
 
 #[test]
 fn of_a_host_that_cannot_be_asked_for_its_rules_nothing_is_asked() {
-    // Its port is free again when the listener is gone: connections are refused.
+    // Its port is free when the listener is dropped, so connections are refused.
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = site(|_| Page { status: "502 Bad", ..missing() });
     let bench = Bench::new();
@@ -220,7 +219,7 @@ fn rules_past_the_limit_of_its_size_do_not_hold() {
         text += &"#".repeat(room - text.len() - rule.len() - 1);
         text + "\n" + rule
     };
-    // The RFC's least (2.5), in bytes.
+    // The minimum size of RFC 9309, 2.5, in bytes.
     let most = 500 * 1024;
     let with = |text: String| {
         site(move |path| if path == "/robots.txt" { plain(text.clone()) } else { missing() })
@@ -264,11 +263,71 @@ fn neither_rules_nor_sitemaps_lead_to_a_private_address() {
         let of = skipped.iter().filter(|line| line["url"] == url);
         of.map(|line| line["reason"].as_str().unwrap()).collect()
     };
-    // A sitemap that robots.txt names is requested wherever it is, but not there.
+    // A sitemap named in robots.txt may be on any host, but not out of scope after a redirect or at a private address.
     for (map, expected) in [(&map, "scope"), (&named, "private-address")] {
         assert_eq!(reason(map), [expected], "{map}");
     }
     for site in [&by_map, &by_name] {
         assert!(site.asked().contains(&"/no".to_owned()));
     }
+}
+
+/// Content-Signal and License of robots.txt, noai of page and header, TDM-Reservation.
+#[test]
+fn reservations_are_recorded_and_obeyed_on_request() {
+    let with = |page: Page, header: &str| Page { headers: page.headers + header, ..page };
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => plain("User-agent: *\nAllow: /\n"),
+            "/" => html(
+                "<a href=/free>1</a> <a href=/meta>2</a> <a href=/header>3</a> <a href=/tdm>4</a>",
+            ),
+            "/free" => article(1),
+            "/meta" => html(format!("<meta name=robots content=noai><p>{}", prose(2, 12))),
+            "/header" => with(article(3), "X-Robots-Tag: hapax: noimageai\r\n"),
+            "/tdm" => with(article(4), "TDM-Reservation: 1\r\n"),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let rows = json_lines(bench.run(&["export"]).as_bytes());
+    let of = |path: &str| {
+        let row = rows.iter().find(|row| row["url"] == server.url(path).as_str()).unwrap();
+        row["reservations"].clone()
+    };
+    assert_eq!(of("/free"), serde_json::Value::Null);
+    assert_eq!(of("/meta"), serde_json::json!(["noai"]));
+    assert_eq!(of("/header"), serde_json::json!(["noimageai"]));
+    assert_eq!(of("/tdm"), serde_json::json!(["tdm-reservation: 1"]));
+    let explained = bench.run(&["explain", &server.url("/tdm")]);
+    assert!(explained.contains("tdm-reservation: 1"), "{explained}");
+
+    let obeys = Bench::new();
+    assert_eq!(code(&obeys.crawl(&[server.url("/")], &["--obey-reservations"])), 0);
+    assert!(!obeys.exported().contains(&server.url("/meta")));
+    let skipped = obeys.log("skipped.jsonl");
+    for (path, detail) in
+        [("/meta", "noai"), ("/header", "noimageai"), ("/tdm", "tdm-reservation: 1")]
+    {
+        let line = skipped.iter().find(|line| line["url"] == server.url(path).as_str()).unwrap();
+        assert_eq!((&line["reason"], &line["detail"]), (&"reserved".into(), &detail.into()));
+        assert_eq!(line["flag"], "--obey-reservations");
+    }
+    // Without the flag the same command requests them.
+    assert_eq!(code(&obeys.crawl(&[server.url("/")], &["--obey-reservations=false"])), 0);
+    assert!(obeys.exported().contains(&server.url("/meta")));
+
+    // A host that reserves all is not requested.
+    let whole = Server::start(HashMap::from([
+        ("/robots.txt".to_owned(), plain("User-agent: *\nContent-Signal: ai-train=no\nAllow: /\n")),
+        ("/".to_owned(), article(5)),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[whole.url("/")], &["--obey-reservations"])), 4);
+    assert!(whole.asked().is_empty());
+    assert_eq!(code(&bench.crawl(&[whole.url("/")], &["--obey-reservations=false"])), 0);
+    let rows = json_lines(bench.run(&["export"]).as_bytes());
+    assert_eq!(rows[0]["reservations"], serde_json::json!(["content-signal: ai-train=no"]));
 }

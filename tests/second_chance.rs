@@ -1,5 +1,5 @@
-//! What a first answer, or the flags of a first run, must not decide for ever; and redirects, stubs and
-//! broken pages that must not take good pages with them.
+//! A first response, or flags of a first run, must not be permanent. Redirects, stubs and broken pages must not
+//! remove good pages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -264,7 +264,7 @@ fn a_lost_index_is_said_and_what_was_fetched_makes_another() {
 
 #[test]
 fn a_host_that_asks_for_long_pauses_is_left_alone() {
-    // Of a longer pause than is allowed so much is waited, or the host is skipped.
+    // A crawl delay above the limit is either cut to it, or the host is skipped.
     for (pause, flags, reached) in [
         (31, &["--max-crawl-delay-skip"][..], 0),
         (31, &["--max-crawl-delay", "1s"], 2),
@@ -287,7 +287,7 @@ fn a_host_that_asks_for_long_pauses_is_left_alone() {
         assert_eq!(warned, usize::from(pause == 31 && reached == 2), "{said}");
         let asked = server.asked_at();
         assert_eq!((asked.len(), reasons(&bench, "crawl-delay")), (reached, 2 - reached));
-        // Both were queued before anybody knew of the pause.
+        // Both were queued before the delay was known.
         if let [first, second] = &*asked {
             assert!(second.1.duration_since(first.1) >= Duration::from_millis(900));
         }
@@ -299,7 +299,7 @@ fn who_says_come_back_in_an_hour_is_asked_for_nothing_else() {
     let paths: Vec<String> = (0..9).map(|i| format!("/p{i}")).collect();
     let (server, step) = site(move |path, step| match path {
         "/" => linking(1, &paths.iter().map(String::as_str).collect::<Vec<_>>()),
-        // At first all, then one page for ever.
+        // All pages at first, then one of them permanently.
         path if path.starts_with("/p") && (step == 0 || path == "/p0") => {
             Page { status: "503 Closed", headers: "Retry-After: 3600\r\n".into(), body: Vec::new() }
         }
@@ -358,7 +358,7 @@ fn redirects_that_lead_round_are_no_aliases_of_each_other() {
             ("/a", redirect("/b")),
             ("/b", redirect("/c")),
             ("/c", redirect("/a")),
-            // A redirect to a page is one, of whatever length.
+            // A chain of redirects to a page of any length is followed.
             ("/x", redirect("/y")),
             ("/y", redirect("/z")),
             ("/z", article(9)),
@@ -383,7 +383,7 @@ fn redirects_that_lead_round_are_no_aliases_of_each_other() {
     let mut round = bench.log("skipped.jsonl");
     round.retain(|line| line["reason"] == "redirects");
     assert_eq!(paths(round), ["/a", "/b", "/c"]);
-    // What was taken for an alias before it showed is none any more.
+    // URLs in the cycle are no longer aliases.
     let listed = bench.run(&["duplicates", "list"]);
     let still = |path: &str| {
         let url = server.url(path);
@@ -395,7 +395,7 @@ fn redirects_that_lead_round_are_no_aliases_of_each_other() {
     assert_eq!(["/x", "/y"].map(still), [Some(true); 2], "{listed}");
     assert_eq!(bench.summary()["pages"]["alias"], 2, "{}", bench.summary());
     bench.checked();
-    // It may lead somewhere later.
+    // It may lead to a page later.
     now.store(1, SeqCst);
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
     assert!(bench.found("when").contains(&server.url("/c")), "{:?}", bench.found("when"));

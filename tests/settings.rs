@@ -1,4 +1,4 @@
-//! Settings by flag, environment and file, and what takes them back.
+//! Settings by flag, environment and file, and how to reset them.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back(
     assert_eq!(code(&run(&[])), 0);
     assert!(!bench.data().join("pages").exists());
     assert_eq!(server.asked(), ["/", "/c"]);
-    // What the environment says, and crawl.toml by now, is taken back by flags.
+    // Flags override the environment and crawl.toml.
     assert_eq!(code(&run(&["--no-warc=false", "--exclude", ""])), 0);
     assert!(bench.data().join("pages").exists());
     assert_eq!(server.asked(), ["/", "/c", "/b"]);
@@ -53,7 +53,7 @@ fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
     let bench = Bench::new();
     let run = |flags: &[&str]| {
         let mut command = bench.command(&[server.url("/")], flags);
-        // An empty one is none.
+        // An empty variable counts as unset.
         command.env("HAPAX_MAX_BYTES", "").env("HAPAX_MAX_PAGE", "5").output().unwrap()
     };
     let output = run(&["--max-pages", "1", "--time-limit", "1h", "--max-bytes", "1GiB"]);
@@ -66,7 +66,7 @@ fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
     assert_eq!(code(&run(&none)), 0);
     assert_eq!(code(&run(&[])), 0, "that too");
     assert_eq!(server.asked(), ["/", "/b"]);
-    // Moved, it names itself.
+    // A moved directory is reported by its new path.
     let moved = bench.path("moved");
     std::fs::rename(bench.data(), &moved).unwrap();
     let said = crawl().args(["status", "--data"]).arg(&moved).output().unwrap();
@@ -98,7 +98,7 @@ fn a_file_says_where_data_and_log_go_below_environment_and_flag() {
     assert!(variable.join("crawl.toml").exists());
     run(Some(&variable), &["--data", flag.to_str().unwrap()]);
     assert!(flag.join("crawl.toml").exists());
-    // They are not the crawl's, and stay where they stand.
+    // These settings are not the crawl's, and are not saved.
     let saved = std::fs::read_to_string(file.join("crawl.toml")).unwrap();
     assert!(!saved.contains("data =") && !saved.contains("log-file"), "{saved}");
 }

@@ -240,20 +240,27 @@ fn a_sitemap_on_another_host_that_robots_txt_names_brings_pages_of_the_crawl() {
 fn a_seed_that_lists_pages_is_read_as_a_list() {
     let server = Server::answering(
         Arc::new(|path, head| {
-            let host = head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+            let host =
+                head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
             let map = |path: &str| {
-                format!("<?xml version='1.0'?><urlset><url><loc>http://{host}{path}</loc></url></urlset>")
+                format!(
+                    "<?xml version='1.0'?><urlset><url><loc>http://{host}{path}</loc></url></urlset>"
+                )
             };
             match path {
                 "/map" => typed("application/xml", map("/1")),
                 "/index.xml" => typed(
                     "text/xml",
-                    format!("<sitemapindex><sitemap><loc>http://{host}/map2</loc></sitemap></sitemapindex>"),
+                    format!(
+                        "<sitemapindex><sitemap><loc>http://{host}/map2</loc></sitemap></sitemapindex>"
+                    ),
                 ),
                 "/map2" => typed("text/html", map("/2")),
                 "/feed" => typed(
                     "application/rss+xml",
-                    format!("<rss><channel><item><link>http://{host}/3</link></item></channel></rss>"),
+                    format!(
+                        "<rss><channel><item><link>http://{host}/3</link></item></channel></rss>"
+                    ),
                 ),
                 "/list.txt" => typed("text/plain", format!("http://{host}/4\n")),
                 "/robots.txt" => typed("text/plain", "User-agent: *\nAllow: /\nSitemap: /map5\n"),
@@ -269,7 +276,8 @@ fn a_seed_that_lists_pages_is_read_as_a_list() {
         Duration::ZERO,
     );
     let bench = Bench::new();
-    let seeds = ["/map", "/index.xml", "/feed", "/list.txt", "/robots.txt"].map(|path| server.url(path));
+    let seeds =
+        ["/map", "/index.xml", "/feed", "/list.txt", "/robots.txt"].map(|path| server.url(path));
     assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
     let kept: Vec<String> = ["/1", "/2", "/3", "/4", "/5"].map(|path| server.url(path)).to_vec();
     assert_eq!(bench.exported(), kept);

@@ -1,4 +1,4 @@
-//! Every reason that docs/logs.md lists is one that a crawl gives, and every one that it gives is listed.
+//! A crawl gives every reason that docs/logs.md lists, and docs/logs.md lists every reason that it gives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -11,14 +11,14 @@ use crate::behaviours::{BEHAVIOURS, ROBOTS, hostile};
 use crate::helpers::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
-/// What no server on loopback can bring about in one crawl, and the test that has it.
+/// Reasons that one crawl of loopback servers cannot produce, with their tests.
 const ELSEWHERE: [(&str, &str, &str); 6] = [
     (
         "queue",
         "tests/queue_limits.rs",
         "links_beyond_the_limit_are_found_again_in_the_archive_without_a_request",
     ),
-    // Of archives alone.
+    // Only archives have it.
     (
         "revisit",
         "tests/stored_pages.rs",
@@ -35,11 +35,11 @@ const ELSEWHERE: [(&str, &str, &str); 6] = [
         "tests/cluster.rs",
         "what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back",
     ),
-    // Only a defect gives it: the test makes a future panic.
+    // Only a defect causes it: the test makes a future panic.
     ("extraction", "crates/crawl/src/fetch.rs", "a_panic_is_caught_and_a_result_is_not_touched"),
 ];
 
-/// Hosts of the hostile set, for what they are left out for.
+/// Hosts of the hostile set, chosen for their skip reasons.
 const HOSTILE: [&str; 12] = [
     "accepts and hangs",
     "no HTTP at all",
@@ -55,7 +55,6 @@ const HOSTILE: [&str; 12] = [
     "robots.txt as a bomb",
 ];
 
-/// The reasons of the table in docs/logs.md.
 fn documented() -> BTreeSet<String> {
     let logs =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/logs.md")).unwrap();
@@ -65,7 +64,7 @@ fn documented() -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// A host that has one text under many addresses, more pages than its budget, and no status for what is missing.
+/// A host with one text under many addresses, more pages than its budget, and no status for missing pages.
 fn repeating() -> Server {
     let links = |range: std::ops::Range<u64>, to: &str| -> String {
         range.map(|n| format!("<a href={to}{n}>x</a>")).collect()
@@ -148,7 +147,7 @@ fn every_documented_reason_is_given_and_no_other() {
         Arc::new(|path, _| if path == "/robots.txt" { missing() } else { article(8) }),
         Duration::ZERO,
     );
-    // Bound and not listening: refused, and nobody else gets the port.
+    // Bound but not listening: connections are refused, and no other process gets the port.
     let dead = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     dead.bind(&SockAddr::from(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))).unwrap();
     let dead_port = dead.local_addr().unwrap().as_socket_ipv4().unwrap().port();
@@ -164,7 +163,7 @@ fn every_documented_reason_is_given_and_no_other() {
     });
     let (plenty, repeating) = (plenty(), repeating());
     let bench = Bench::new();
-    // What a person has taken out stays out.
+    // Forgotten pages stay out.
     assert_eq!(code(&bench.crawl(&[left.url("/")], &[])), 0);
     bench.run(&["forget", &format!("127.0.0.1:{}", left.port)]);
 
@@ -187,7 +186,7 @@ fn every_documented_reason_is_given_and_no_other() {
         let pages = if *name == "a wait of thirty years" { &["a", "b", "c"][..] } else { &["a"] };
         seeds.extend(pages.iter().map(|page| format!("http://127.0.0.1:{port}/{page}")));
     }
-    // Of hosts that answer nothing to it, robots.txt is not asked for: its failure would stand before theirs.
+    // Skip robots.txt on hosts that answer no request for it: its failure would hide their own.
     let tls_host = format!("127.0.0.1:{tls_port}");
     let flags = [
         "--include",

@@ -1,4 +1,4 @@
-//! Which page stands for a redirect or a copy now: told the same by every reader of the log.
+//! Every reader of the log reports the same current representative of a redirect or a copy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -8,8 +8,7 @@ use crate::helpers::article;
 use crate::inspect::Inspect;
 use crate::support::{Bench, Page, Server, code, html, json_lines, missing, prose, redirect};
 
-/// Redirects to a page that is discarded itself, over others, to what is not there; and what becomes of
-/// them `later`.
+/// Redirects to a page that is discarded, over other redirects, and to a missing page; `later` changes them.
 fn site(later: Arc<AtomicBool>) -> Server {
     let paths =
         ["one", "copy/one", "old", "older", "oldest", "dead", "two", "lost", "lost/copy", "lead"];
@@ -71,7 +70,7 @@ fn a_redirect_stands_behind_the_page_that_is_kept_and_of_none_it_is_said() {
     let page = inspect.get(&format!("/page/{}", bench.id_of("/older")));
     assert!(page.contains("<dt>leads to</dt>") && page.contains(&format!(">{one}</a>")), "{page}");
 
-    // The page of a redirect and of a copy is gone, the copy cannot be asked for; another redirect leads elsewhere.
+    // The page of a redirect and a copy is gone, the copy is unreachable, and another redirect has another target.
     later.store(true, SeqCst);
     assert_eq!(code(&bench.crawl(&seeds, &["--concurrency", "1", "--recrawl"])), 0);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `crawl pages`: pages whose payload lies in another record, limits, and what another program archived.
+//! `crawl pages`: payloads in another record, limits, and archives of other programs.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn skipped(bench: &Bench) -> Vec<(String, String)> {
     bench.log("skipped.jsonl").iter().map(|l| (field(l, "url"), field(l, "reason"))).collect()
 }
 
-/// A record without payload, with these headers beside the usual ones.
+/// A record without payload, with additional headers.
 fn revisit(target: &str, headers: &str) -> Vec<u8> {
     let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
     let record = record("revisit", target, "application/http; msgtype=response", block);
@@ -55,7 +55,7 @@ fn a_copy_in_our_own_archive_is_a_duplicate_again() {
     assert_eq!(pair(&second), pair(&first));
     assert_eq!(pair(&second).0, "exact");
     assert_eq!(skipped(&second), []);
-    // The same through a pipe, of which nothing can be read twice.
+    // The same through a pipe, which cannot be read twice.
     let piped = Bench::new();
     let file = std::fs::File::open(archive.join("pages-00001.warc.gz")).unwrap();
     let mut cat = Command::new("cat").stdin(file).stdout(Stdio::piped()).spawn().unwrap();
@@ -157,7 +157,7 @@ fn limits_end_the_reading_of_stored_pages_and_patterns_leave_some_out() {
     assert!(said_at_limit.contains("a larger --max-pages, or --max-pages none"), "{said_at_limit}");
     assert_eq!(bench.summary()["complete"], false);
     assert_eq!(bench.summary()["stopped"], "--max-pages is reached");
-    // What is known already counts once, so that it goes on behind it.
+    // Known pages count once, so each run continues behind them.
     run(&["--max-pages", "4"], 3, 4);
     run(&["--max-pages", "none", "--time-limit", "0"], 3, 4);
     run(&["--time-limit", "none", "--max-bytes", "1"], 3, 5);
@@ -262,7 +262,7 @@ fn a_signal_ends_between_two_pages_and_the_same_command_goes_on() {
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(lines[..20].concat().as_bytes()).unwrap();
-    // From here on it listens.
+    // From then on it handles signals.
     while !bench.data().join("crawl.toml").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -270,7 +270,7 @@ fn a_signal_ends_between_two_pages_and_the_same_command_goes_on() {
     assert!(status.success());
     for line in &lines[20..] {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        // It may have left already.
+        // The command may have ended already.
         let _ = input.write_all(line.as_bytes());
     }
     drop(input);

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// One page of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) status: &'static str,
@@ -29,7 +28,7 @@ pub(crate) fn redirect(target: &str) -> Page {
     Page { status: "301 Moved", headers: format!("Location: {target}\r\n"), body: Vec::new() }
 }
 
-/// What a server answers, by path and by the whole head of the request.
+/// Answers a request, by its path and its whole head.
 pub(crate) type Answer = Arc<dyn Fn(&str, &str) -> Page + Send + Sync>;
 
 /// A web server on loopback. It ends with the test.
@@ -47,7 +46,7 @@ impl Server {
         Self::slow(pages, Duration::ZERO)
     }
 
-    /// Each answer takes this long.
+    /// Each response takes `wait`.
     pub(crate) fn slow(pages: HashMap<String, Page>, wait: Duration) -> Self {
         Self::answering(
             Arc::new(move |path, _| pages.get(path).cloned().unwrap_or_else(missing)),
@@ -82,7 +81,7 @@ impl Server {
         server
     }
 
-    /// In the midst of a crawl, however slow the machine is: so many pages were asked for, and not all.
+    /// Waits until `pages` pages were requested, which is in the middle of a crawl on a machine of any speed.
     pub(crate) fn wait_for(&self, pages: usize) {
         for _ in 0..4000 {
             if self.asked().len() > pages {
@@ -93,7 +92,6 @@ impl Server {
         panic!("the crawl asks for nothing");
     }
 
-    /// The heads of all requests, in order.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
@@ -102,12 +100,12 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Every page that was asked for, in order: not robots.txt, the usual sitemap, and probes.
+    /// Every requested page in order, without robots.txt, the usual sitemap, and probes.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked_at().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// All paths in the order of their requests, those of robots.txt, sitemaps and probes among them.
+    /// All requested paths in order, including robots.txt, sitemaps and probes.
     pub(crate) fn asked_all(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().map(|(path, _)| path.clone()).collect()
     }
@@ -121,7 +119,7 @@ impl Server {
         self.asked.lock().unwrap().iter().filter(own).cloned().collect()
     }
 
-    /// From now on connections are refused.
+    /// Refuses connections from now on.
     pub(crate) fn die(&self) {
         self.dead.store(true, SeqCst);
         // Wakes the accept loop, which then drops the listener.
@@ -161,7 +159,7 @@ pub(crate) fn send(stream: &mut TcpStream, page: &Page) {
     let _ = stream.write_all(&page.body);
 }
 
-/// A folder of the test's own.
+/// A temporary folder for one test.
 #[derive(Debug)]
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
@@ -186,7 +184,7 @@ impl Bench {
         path
     }
 
-    /// The main job, fast, with further flags.
+    /// Runs the main job without delays, with further flags.
     pub(crate) fn crawl(&self, seeds: &[String], flags: &[&str]) -> Output {
         self.command(seeds, flags).output().unwrap()
     }
@@ -205,7 +203,7 @@ impl Bench {
         command
     }
 
-    /// Waits until a running job has committed so many pages.
+    /// Waits until a running job has committed `pages` pages.
     pub(crate) fn wait_until_committed(&self, pages: u64) {
         let summary = self.data().join("summary.json");
         let committed = || {
@@ -227,7 +225,7 @@ impl Bench {
         json_lines(&std::fs::read(self.data().join(name)).unwrap())
     }
 
-    /// `crawl COMMAND ARGS --data ...`, which must succeed; its output.
+    /// The output of `crawl COMMAND ARGS --data ...`, which must succeed.
     pub(crate) fn run(&self, args: &[&str]) -> String {
         let output = crawl().args(args).arg("--data").arg(self.data()).output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
@@ -243,7 +241,7 @@ pub(crate) fn crawl() -> Command {
     command
 }
 
-/// What a command that needs no data directory prints.
+/// The output of a command that needs no data directory.
 pub(crate) fn printed(args: &[&str]) -> String {
     let output = crawl().args(args).output().unwrap();
     assert_eq!(code(&output), 0, "{args:?}: {}", text(&output.stderr));
@@ -264,7 +262,7 @@ pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().expect("ended by a signal")
 }
 
-/// Prose that differs for each `seed`: sentences with function words, as an extractor expects them.
+/// Prose that differs for each `seed`: sentences with stopwords, as the extractor expects.
 pub(crate) fn prose(seed: u64, sentences: u64) -> String {
     const NOUNS: [&str; 24] = [
         "river", "baker", "teacher", "garden", "window", "winter", "letter", "bridge", "market",
@@ -311,7 +309,7 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::write(path, content).unwrap();
 }
 
-/// For those who run a test as a measurement, with `--nocapture`.
+/// Prints for tests that run as a measurement, with `--nocapture`.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

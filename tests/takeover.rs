@@ -1,11 +1,11 @@
-//! Across sites the page that came first is kept: nobody takes over a page with a text of his own.
+//! Across sites the first page is kept: a page with different text cannot replace another site's page.
 
 use serde_json::{Value, json};
 
 use crate::helpers::pipe;
 use crate::support::{Bench, prose};
 
-/// An article in ten paragraphs, of which the last ones may be others.
+/// An article of ten paragraphs; the last `own` of them differ.
 fn article(seed: u64, own: u64) -> String {
     let paragraph = |at: u64| {
         let seed = if at >= 10 - own { seed * 1000 + 500 + at } else { seed * 1000 + at };
@@ -23,7 +23,7 @@ fn page(url: &str, canonical: Option<&str>, title: &str, body: &str) -> Value {
     json!({"id": url, "html": html})
 }
 
-/// The addresses that are kept of two pages that are offered in this order.
+/// The kept addresses of two pages offered in this order.
 fn kept(first: &Value, second: &Value) -> Vec<String> {
     let bench = Bench::new();
     let (exit, out, err) =
@@ -41,7 +41,7 @@ fn kept(first: &Value, second: &Value) -> Vec<String> {
 #[test]
 fn a_mirror_with_text_of_its_own_never_replaces_a_page_of_another_site() {
     let (title, original) = ("The bridge at night", article(3, 0));
-    // Each with what would make it the better address: canonical to itself, https, short, early.
+    // Each second address has a feature of a better one: canonical to itself, https, short, early.
     for (victim, mirror) in [
         ("http://victim.example/a/long/path?x=1", "https://mirror.example/"),
         ("http://victim.example/articles/7", "http://victim.example.evil.example/7"),
@@ -97,7 +97,7 @@ fn on_one_site_the_better_address_takes_the_place_of_a_near_duplicate() {
     }
 }
 
-/// `forget` lets a copy take the place of the page that goes.
+/// `forget` lets a copy replace the forgotten page.
 #[test]
 fn a_copy_that_names_itself_is_no_better_heir_of_a_page_of_another_site() {
     let bench = Bench::new();

@@ -1,95 +1,95 @@
-//! The whole line against real servers on loopback: one file a theme.
+//! The pipeline against real servers on loopback, one file a topic.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "a test may panic, and its name is its documentation"
 )]
 
-// A server of pages, and running the binary.
+// A page server, and running the binary.
 mod support;
-// Which pages are kept, and what the logs say.
+// Kept pages, and the log lines of the others.
 mod whole_line;
-// Kill, Ctrl-C, limits, second runs.
+// Kills, Ctrl-C, limits, further runs.
 mod resume;
 
 mod compared;
-// Flags, environment, settings file, and what takes them back.
+// Flags, environment, settings file, and how to reset them.
 mod settings;
 // Missing, broken and hostile input.
 mod bad_input;
-// Files that input names, links, pipes, and who may read what was written.
+// Files named by input, links, pipes, and permissions of written files.
 #[cfg(unix)]
 mod files;
 // Archives of other crawlers.
 mod archives;
-// Pages whose payload lies in another record, and limits of stored pages.
+// Payloads in another record, and limits of stored pages.
 mod stored_pages;
-// What is missing or broken in a data directory: told, and never taken for the end of it.
+// Missing or damaged parts of a data directory: reported, and never taken for its end.
 mod damage;
-// The commands beside the main job.
+// Commands other than the main job.
 mod commands;
-// What is said before anything is done: help, completions, man page.
+// Help, completions, man page.
 mod help;
-// Documents from a pipe, and a verdict for each.
+// Documents from a pipe, with a verdict for each.
 mod dedup;
-// What commands make of their arguments.
+// How commands treat their arguments.
 mod command_line;
-// What would become of an address.
+// What a crawl would do with an address.
 mod explain;
-// The log of discarded pages: seen, understood, taken back.
+// The log of discarded pages: listing, explaining, restoring.
 mod duplicates;
-// What was decided about it, and decided again.
+// Changed decisions.
 mod decided;
-// What is forgotten, and who stands in its place.
+// Forgotten pages and their successors.
 mod forgotten;
-// Which page stands for another one now, and figures that agree.
+// The current representative of a page, and figures that agree.
 mod figures;
 mod standing;
-// What another site cannot take.
+// Pages that another site cannot replace.
 mod takeover;
 
 mod traps;
 
 mod webzoo;
-// What one crawl found, used by the next.
+// Feeds from crawl to crawl.
 mod feed;
-// The local web page, asked by hand and by a browser.
+// The local web page, by hand and in a browser.
 mod browser;
 mod inspect;
-// The same and --metrics, flooded and asked by pages of others.
+// Local servers, also `--metrics`, under floods and requests from other sites' pages.
 mod local_server;
-// Servers and addresses that mean harm.
+// Hostile servers and addresses.
 mod behaviours;
 mod helpers;
 mod hostile;
-// What the documents say.
+// Names in the documents.
 mod documents;
-// What is held for each of many hosts.
+// Limits for each of many hosts.
 mod many_hosts;
-// Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
+// Sitemaps, robots.txt, politeness, conditional requests.
 mod fetching;
-// What sitemaps list and how they are come by.
+// How sitemaps are found and read.
 mod sitemaps;
 // Every reason of skipped.jsonl.
 mod skipped;
-// What costs a host's time, and what does not.
+// Hosts that do not answer.
 mod politeness;
-// What one host, or all, may have waiting.
+// Queue limits of one host and of all.
 mod queue_limits;
 mod refusals;
-// A host's robots.txt, by the answer to the request for it.
+// robots.txt by the response to its request.
 mod robots;
-// What a first answer does not decide for ever.
+// First responses that must not be permanent.
 mod second_chance;
-// Exit codes, and what a summary names as left.
+// Exit codes, and unfinished URLs in the summary.
 mod ends;
-// A second look at known pages.
+// Recrawls of known pages.
 mod recrawl;
 // Data directories of earlier versions.
 mod upgrade;
-// Which pages are the same and which text is theirs, on pages made here.
+// Same and different pages and their texts, on generated pages.
 mod quality;
-// One crawl of many workers; in a build with that feature.
+// One crawl of many workers, with the feature `cluster`.
 #[cfg(feature = "cluster")]
 mod cluster;
 #[cfg(feature = "cluster")]

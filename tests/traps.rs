@@ -1,5 +1,5 @@
-//! Sites without end: thirty pages, and links to them that are never the same. Each costs three requests a page and a
-//! hundred more at most, ends, and loses no page.
+//! Endless sites: thirty pages, with links to them that are always new. Each crawl needs at most three requests a
+//! page and a hundred more, ends, and loses no page.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -11,14 +11,13 @@ use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 const PAGES: u64 = 30;
 const MOST: usize = 3 * PAGES as usize + 100;
 
-/// A number that is never the same, in 8 hexadecimal digits.
+/// A unique number in 8 hexadecimal digits.
 fn fresh() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = NEXT.fetch_add(1, SeqCst).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     format!("{:08x}", number >> 32)
 }
 
-/// Page `number`, with a link to each page.
 fn page(number: u64, link: impl Fn(u64) -> String) -> Page {
     let links: String =
         (0..PAGES).map(|to| format!("<li><a href=\"{}\">Page {to}</a>", link(to))).collect();
@@ -28,12 +27,12 @@ fn page(number: u64, link: impl Fn(u64) -> String) -> Page {
     ))
 }
 
-/// The number of a page in `p7`, if there is one.
+/// The number of a page from a name such as `p7`.
 fn number(name: &str) -> Option<u64> {
     name.strip_prefix('p')?.parse().ok().filter(|number| *number < PAGES)
 }
 
-/// Crawls a site of which `page_at` says what is at a path, and `link` how pages are linked.
+/// Crawls a site: `page_at` returns the page of a path, and `link` the address of a page.
 fn crawled(
     name: &str,
     page_at: impl Fn(&str) -> Option<u64> + Send + Sync + 'static,
@@ -169,7 +168,7 @@ fn names_under_one_domain_end() {
         Duration::ZERO,
     );
     let bench = Bench::new();
-    // Each name is a host with a robots.txt and a sitemap of its own: few are requested at a time.
+    // Each name is a host with a separate robots.txt and sitemap, so at most four requests run at a time.
     let flags = ["--proxy", &proxy.url(""), "--scope", "domain", "--concurrency", "4"];
     let output = bench.crawl(&["http://trap.example/".to_owned()], &flags);
     ended("host", &bench, &proxy, &output);
@@ -257,7 +256,7 @@ fn filters_in_any_combination_end() {
 
 #[test]
 fn a_part_that_matters_after_all_is_found_out_and_nothing_is_lost() {
-    // The first forty items say the same, all others have a text of their own.
+    // The first forty items are equal, all others have different texts.
     let items = 120;
     let server = Server::answering(
         Arc::new(move |path, _| match path {
@@ -291,7 +290,7 @@ fn redirects_that_put_a_session_into_the_url_lose_no_page() {
                 let number = number(path_of(path).trim_start_matches('/')).unwrap_or(0);
                 page(number, |to| format!("/p{to}"))
             }
-            // Whoever comes without a session gets one.
+            // A visitor without a session gets one.
             _ => crate::support::redirect(&format!("{path}?sid={}", fresh())),
         }),
         Duration::ZERO,
@@ -303,7 +302,7 @@ fn redirects_that_put_a_session_into_the_url_lose_no_page() {
 
 #[test]
 fn a_wrong_rule_is_found_out_by_links_that_are_met_after_it_was_learnt() {
-    // Forty items that say the same, then page after page with items of their own.
+    // Forty equal items, then page after page of different ones.
     let server = Server::answering(
         Arc::new(|path, _| {
             let items = |range: std::ops::Range<u64>| -> String {
@@ -355,7 +354,7 @@ fn a_redirect_to_another_session_contradicts_no_rule() {
                     None => return missing(),
                 },
             };
-            // Every other session is an old one, and leads to a new one.
+            // Every second session has expired and redirects to a new one.
             let is_old = path.ends_with(|c: char| c.is_ascii_digit() && c < '8');
             if at != "/" && is_old {
                 return crate::support::redirect(&format!("{at}?sid={}f", fresh()));

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::helpers::pipe;
 use crate::support::{code, crawl, json_lines, text};
 
-/// A copy of a golden data directory.
 struct Golden {
     folder: tempfile::TempDir,
 }
@@ -42,7 +41,7 @@ impl Golden {
         (code(&output), text(&output.stdout), text(&output.stderr))
     }
 
-    /// The page that hides a word, under another address and with another word.
+    /// The page that contains a hidden word, with another address and another word.
     fn notes_with(&self, word: &str, id: &str) -> String {
         let lines = self.lines("pages.jsonl");
         let notes = lines.iter().find(|line| line["id"] == "http://valley.example/notes").unwrap();
@@ -56,7 +55,7 @@ const WORD: &str = "jdkhlcfllcbaloji";
 const TWIN: &str = "ooeaiibffnigdcni";
 
 const CRAWLS: [&str; 4] = ["crawl", "stopped", "nowarc", "pages"];
-/// Those of them that take further pages; the other one has reached its `--max-pages`.
+/// Those that accept further pages; the other one has reached its `--max-pages`.
 const OPEN: [&str; 3] = ["crawl", "nowarc", "pages"];
 
 #[test]
@@ -90,7 +89,7 @@ fn until_the_upgrade_pages_are_compared_by_the_digest_of_before() {
         let row = rows.last().unwrap();
         assert_eq!((&row["kind"], &row["level"]), (&"exact".into(), &"text".into()), "{name}");
         assert_eq!(row["url"], "http://copy.example/notes", "{name}");
-        // New pages have the digest of today: two of them that differ in twin words are not equal.
+        // New pages have today's digest: two that differ in the twin words are not equal.
         let two =
             [(WORD, "http://one.example/"), (TWIN, "http://two.example/")].map(|(word, id)| {
                 let text =
@@ -104,7 +103,7 @@ fn until_the_upgrade_pages_are_compared_by_the_digest_of_before() {
         assert!(twin.is_none_or(|row| row["kind"] != "exact"), "{name}: {twin:?}");
         assert_eq!(golden.run(name, &["check"]).0, 0, "{name}");
     }
-    // Documents of `crawl dedup`: the same, also with all matches.
+    // Documents of `crawl dedup`, also with all matches.
     let line = golden.notes_with(WORD, "copy");
     let (_, out, _) = pipe(&["dedup", "--all-matches"], Some(&golden.path("dedup")), &line);
     let row = &json_lines(out.as_bytes())[0];
@@ -130,7 +129,7 @@ fn an_upgrade_replaces_the_digests_and_is_done_once() {
         if !OPEN.contains(&name) {
             continue;
         }
-        // The kept page itself is found by its new digest, its forged twin is not.
+        // The kept page is found by its new digest; its forged twin is not.
         let copies = [(WORD, "http://copy.example/notes"), (TWIN, "http://twin.example/notes")]
             .map(|(word, id)| golden.notes_with(word, id));
         let (exit, ..) = pipe(&["pages", "-"], Some(&golden.path(name)), &copies.join("\n"));
@@ -161,7 +160,7 @@ fn an_upgrade_without_an_index_reads_the_archive() {
     let golden = without_index();
     let (exit, out, err) = golden.run("pages", &["upgrade"]);
     assert!(exit == 0 && !out.contains("Not upgraded"), "{out}{err}");
-    // Also those of equal text: their bodies are not the same to the byte, so they are archived whole.
+    // Pages of equal text too: their bodies differ, so they are archived whole.
     assert!(out.contains("19 documents"), "{out}");
 }
 
@@ -192,7 +191,7 @@ fn an_upgrade_over_a_damaged_archive_says_so_and_can_be_repeated() {
             err.contains("1 kept page could not") || err.contains("kept pages could not"),
             "{err}"
         );
-        // What lies behind the damage was upgraded.
+        // Pages after the damage were upgraded.
         assert!(!err.contains("19 kept pages"), "{err}");
     }
     std::fs::write(&archive, whole).unwrap();
@@ -224,7 +223,7 @@ fn an_upgrade_writes_through_no_link_and_waits_for_no_pipe() {
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
     std::fs::remove_file(&pipe).unwrap();
     assert_eq!(golden.run("crawl", &["upgrade"]).0, 0);
-    // One that was killed just before its end left the folder.
+    // An upgrade that was killed just before its end left the folder.
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("digests"), "").unwrap();
     let (exit, out, _) = golden.run("crawl", &["upgrade"]);
@@ -265,7 +264,7 @@ fn a_directory_of_format_4_opens_with_everything_it_held() {
     }
 }
 
-/// No server is there any more, so all of it waits.
+/// The server is gone, so all URLs stay queued.
 #[test]
 fn wider_rules_queue_what_a_version_before_has_refused() {
     let golden = Golden::of("format-4");
@@ -279,7 +278,7 @@ fn wider_rules_queue_what_a_version_before_has_refused() {
     let wider = ["--scope", "any", "--max-depth", "none", "--allow-private", "127.0.0.0/8"];
     let seeds = seeds.display().to_string();
     golden.run("refused", &[&["--seeds", &seeds, "--time-limit", "20s"], &wider[..]].concat());
-    // The far page, the 130 that the sitemap lists, a sitemap, and the page below depth 2.
+    // The far page, the 130 pages of the sitemap, a sitemap, and the page below depth 2.
     let queued = summary("refused")["queued_urls"].as_u64().unwrap();
     assert_eq!(queued, 131 + 1 + 1, "{}", summary("refused"));
 }

@@ -1,5 +1,5 @@
-//! What servers of the real web answer, as a table: the bytes that a server sends for one page, what becomes of the
-//! page, and whether the same command requests it again.
+//! A table of real servers' responses: the bytes for one page, the page's outcome, and whether the same command
+//! requests it again.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,14 +11,12 @@ use flate2::write::GzEncoder;
 
 use crate::support::{Bench, code, prose, read_head, text};
 
-/// What becomes of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Becomes {
-    /// It is kept.
     Kept,
-    /// It is kept, and a line with this reason says that it is not whole.
+    /// Kept; a line with this reason says that it is incomplete.
     KeptWith(&'static str),
-    /// It has a line with this reason, and when it is requested again.
+    /// Skipped: the line's reason, and when the page is requested again.
     Skipped(&'static str, &'static str),
     /// It leads to the page `/target`, which is kept.
     Leads,
@@ -32,7 +30,7 @@ struct Row {
     becomes: Becomes,
 }
 
-/// The text of row `number`: no two are alike.
+/// The text of row `number`; all texts differ.
 fn article(number: usize) -> String {
     format!(
         "<html><head><title>Row {number}</title></head><body><h1>Row {number}</h1><p>{}</p></body></html>",
@@ -46,7 +44,7 @@ fn gzip(body: &[u8]) -> Vec<u8> {
     gz.finish().unwrap()
 }
 
-/// Rows, each with a text of its own.
+/// Rows, each with a different text.
 #[derive(Default)]
 struct Zoo(Vec<Row>);
 
@@ -56,12 +54,12 @@ impl Zoo {
         self.0.push(Row { name, answer, becomes });
     }
 
-    /// An answer with these lines in its head, and a length.
+    /// Adds a response with these header lines and a length.
     fn headed(&mut self, name: &'static str, becomes: Becomes, head: &str) {
         self.add(name, becomes, |body| framed(head, body.as_bytes()));
     }
 
-    /// A page of this head element.
+    /// Adds a page with this element in its head.
     fn page(&mut self, name: &'static str, becomes: Becomes, element: &str) {
         self.add(name, becomes, |body| {
             framed(
@@ -211,7 +209,7 @@ fn heads(zoo: &mut Zoo) {
     zoo.add("chunks", Kept, |body| chunked(body, "", "0\r\n\r\n"));
     zoo.add("chunks with extensions", Kept, |body| chunked(body, ";name=value", "0\r\n\r\n"));
     zoo.add("chunks with a trailer", Kept, |body| chunked(body, "", "0\r\nX-Trailer: yes\r\n\r\n"));
-    // RFC 9112, section 8: what came whole by its own account is used.
+    // RFC 9112, section 8: a body that is complete by its own framing is used.
     zoo.add("chunks without an end", KeptWith("cut-short"), |body| chunked(body, "", ""));
     zoo.add("a length that is too large", KeptWith("cut-short"), |body| {
         format!("{HTML}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len() + 100)
@@ -489,7 +487,7 @@ fn zoo() -> Vec<Row> {
 
 type Asked = Arc<Mutex<Vec<String>>>;
 
-/// A server of all rows: `/` links to `/rowN` but for those that wait, and `/target` is where redirects lead.
+/// A server of all rows: `/` links to each `/rowN` except those for the next run; redirects lead to `/target`.
 fn serve(rows: Arc<Vec<Row>>) -> (u16, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -539,7 +537,7 @@ fn what_servers_answer_becomes_what_it_should() {
     let rows = Arc::new(zoo());
     assert!(rows.len() >= 150, "{}", rows.len());
     let (port, asked) = serve(Arc::clone(&rows));
-    // A host that fails is asked ever more slowly: each such row has one of its own, and is a seed.
+    // A host that fails is requested ever more slowly, so each such row has a separate host and is a seed.
     let waits = |row: &Row| matches!(row.becomes, Skipped(_, "next-run"));
     let own: BTreeMap<usize, (u16, Asked)> = (0..rows.len())
         .filter(|number| waits(&rows[*number]))
@@ -551,7 +549,7 @@ fn what_servers_answer_becomes_what_it_should() {
     let mut seeds = vec![home.clone()];
     seeds.extend(own.keys().map(|number| url(*number)));
     let bench = Bench::new();
-    // All of them are at one address.
+    // All of them share one IP address.
     let flags = ["--give-up-after", "1000"];
     let output = bench.crawl(&seeds, &flags);
     assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
@@ -592,7 +590,7 @@ fn what_servers_answer_becomes_what_it_should() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
     assert!(kept.contains(&target), "{kept:?}");
-    // The same command requests what waits for the next run, and nothing else.
+    // The same command requests exactly the URLs left for the next run.
     let pages = |asked: &Asked| {
         asked.lock().unwrap().iter().filter(|path| path.starts_with("/row")).count()
     };

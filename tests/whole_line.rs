@@ -56,11 +56,11 @@ fn each_text_is_kept_once_whatever_its_address_and_template() {
         "{pages}"
     );
 
-    // Another site into the same directory meets the first one's pages.
+    // A second site in the same directory is compared with the first one's pages.
     let output = bench.crawl(&[mirror.url("/")], &[]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let last = bench.log("discarded.jsonl").pop().unwrap();
-    // Its address is the shorter one, but it has text of its own, and it is another site.
+    // Its address is shorter, but it has additional text and is on another site.
     assert_eq!(last["url"].as_str().unwrap(), mirror.url("/"));
     assert_eq!(last["of"]["url"].as_str().unwrap(), server.url("/two"));
     assert_eq!(bench.summary()["pages"]["indexed"].as_u64(), Some(3));
@@ -199,7 +199,7 @@ fn redirects_refreshes_canonicals_and_directives_are_honoured() {
             )
         })
         .collect();
-    // Whichever of the two came first, the other one is discarded for it.
+    // The later of the two is discarded for the other.
     assert!(kinds.contains_key("/copy") || kinds.contains_key("/page"), "{kinds:?}");
     for alias in ["/moved", "/stub"] {
         assert_eq!(kinds.get(alias).map(String::as_str), Some("alias"), "{kinds:?}");
@@ -235,7 +235,7 @@ fn a_page_gives_its_place_to_the_one_that_it_names_when_that_comes_later() {
             ),
         ])
     };
-    // Only its word speaks for the longer address.
+    // Only the canonical link favours the longer address.
     for (canonical, discarded, kind) in
         [("/long/page", "/c", "canonical"), ("/c", "/long/page", "exact")]
     {

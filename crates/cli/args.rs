@@ -11,8 +11,8 @@ use hapax_data::SkipReason;
 
 /// The crawler that keeps each page once.
 ///
-/// Fetches the pages below the seeds politely, keeps each text once, and makes it searchable. Run
-/// again on the same data directory, it goes on where it stopped.
+/// Fetches the pages below the seeds politely, keeps each text once, and makes it searchable. If you
+/// run it again on the same data directory, it continues where it stopped.
 #[derive(Parser, Debug)]
 #[command(
     name = "crawl",
@@ -22,13 +22,13 @@ use hapax_data::SkipReason;
     after_help = format!("Examples:\n  crawl demo\n  crawl --seeds seeds.txt\n  crawl --seeds seeds.txt --max-pages 1000 --delay 500ms\n  crawl search 'long river'\n  crawl duplicates list\n\n{}", exit::HELP)
 )]
 pub(crate) struct Args {
-    /// Another job than crawling
+    /// A command other than crawling
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// The main job
+    /// The crawl
     #[command(flatten)]
     pub(crate) crawl: CrawlArgs,
-    /// Everywhere
+    /// The flags of every command
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -37,24 +37,24 @@ pub(crate) struct Args {
 #[derive(ClapArgs, Clone, Debug, Default)]
 #[command(next_help_heading = None::<&str>)]
 pub(crate) struct Common {
-    /// Only errors
+    /// Print errors only
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// More of what happens; twice for everything
+    /// Log more: -v for details, -vv for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Settings file (TOML, same names as the flags)
+    /// Read settings from this TOML file; the names are those of the flags
     #[arg(long, global = true, value_name = "FILE", env = "HAPAX_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// No live progress
+    /// Show no live progress
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,
-    /// Append the log to a file, with times, and a line on the crawl's progress each minute
+    /// Append the log to this file, with times and a progress line each minute
     #[arg(long, global = true, value_name = "FILE", env = "HAPAX_LOG_FILE")]
     pub(crate) log_file: Option<PathBuf>,
 }
 
-/// Where the data lies.
+/// The data directory of a command.
 #[derive(ClapArgs, Clone, Debug, Default)]
 pub(crate) struct Data {
     /// The data directory
@@ -62,16 +62,16 @@ pub(crate) struct Data {
     pub(crate) data: PathBuf,
 }
 
-/// Where the data lies: of a crawl of many workers, each has a directory of its own.
+/// The data directories of a command: each worker of a shared crawl has a separate one.
 #[derive(ClapArgs, Clone, Debug, Default)]
 pub(crate) struct DataDirs {
-    /// The data directory; several are read as one
+    /// The data directory; repeat to read several as one
     #[arg(long = "data", value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
     pub(crate) dirs: Vec<PathBuf>,
 }
 
 impl DataDirs {
-    /// The only one.
+    /// Returns the directory, if there is one.
     pub(crate) fn one(&self) -> anyhow::Result<&std::path::Path> {
         match self.dirs.as_slice() {
             [one] => Ok(one),
@@ -83,53 +83,53 @@ impl DataDirs {
     }
 }
 
-/// The main job.
+/// Arguments of a crawl.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct CrawlArgs {
-    /// File with one URL a line; - reads stdin
+    /// Read seed URLs from this file, one a line; - reads stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) seeds: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// Begin anew: removes what a crawl wrote into the data directory (needs --yes if it is not empty)
+    /// Start over: delete the crawl in the data directory first (needs --yes unless the directory is empty)
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Yes, remove it
+    /// Confirm that --fresh may delete data
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Request every known page again, and every URL that was skipped for a reason that may be temporary
+    /// Request all known pages again, and URLs that were skipped for a reason that may be temporary
     #[arg(long, help_heading = "Job")]
     pub(crate) recrawl: bool,
-    /// Request URLs again that were skipped for these reasons, such as http-4xx,robots (names: docs/logs.md)
+    /// Request URLs again that were skipped for these reasons, such as http-4xx,robots (list: docs/logs.md)
     #[arg(long, value_name = "REASON", value_delimiter = ',', help_heading = "Job")]
     pub(crate) retry: Vec<SkipReason>,
-    /// Say what would become of each seed, and fetch nothing but robots.txt
+    /// Print what the crawl would do with each seed; fetch robots.txt only
     #[arg(long, help_heading = "Job")]
     pub(crate) dry_run: bool,
-    /// Tell Prometheus how the crawl goes: http://ADDRESS/metrics, such as 127.0.0.1:9090
+    /// Serve Prometheus metrics at http://ADDRESS/metrics, such as 127.0.0.1:9090
     #[arg(long, value_name = "ADDRESS", env = "HAPAX_METRICS", help_heading = "Job")]
     pub(crate) metrics: Option<std::net::SocketAddr>,
     #[command(flatten)]
     pub(crate) settings: Settings,
 }
 
-/// Everything but the main job.
+/// Commands other than a crawl.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Crawl a small site of its own on loopback and show what was found: no network needed
+    /// Crawl a small built-in site on this machine and show the results; needs no network
     #[command(after_help = "Examples:\n  crawl demo\n  crawl demo --help")]
     Demo {
-        /// Where the demo's data goes [default: a new folder in the temporary directory]
+        /// Write the demo's data to this directory [default: a new folder in the temporary directory]
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
     },
-    /// Take stored pages through the same line: WARC, HTML, folders; - reads JSONL
+    /// Deduplicate and index stored pages as a crawl does: WARC, HTML, text or JSONL files and folders
     #[command(
         after_help = "Examples:\n  crawl pages site/ saved.warc.gz\n  crawl export --data one | crawl pages - --data two"
     )]
     Pages {
-        /// WARC, HTML, text or JSONL, also gzipped, known by their bytes; folders, of which HTML, .txt and WARC
-        /// are taken; - for JSONL on stdin
+        /// WARC, HTML, text or JSONL files, also gzipped, recognised by their content; folders, of which the HTML,
+        /// .txt and WARC files are read; - reads JSONL from stdin
         #[arg(required = true)]
         files: Vec<PathBuf>,
         /// Folder below which "path" of a JSON line may name files [default: the folder of the JSONL file; none for stdin]
@@ -140,82 +140,82 @@ pub(crate) enum Command {
         #[command(flatten)]
         settings: Settings,
     },
-    /// Search the index, Chinese too
+    /// Search the index of kept pages, also in Chinese
     #[command(
         after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search 北京大学 --json"
     )]
     Search {
-        /// Words, all wanted; in quotes for the shell: '"a phrase" -without', 'one OR other'
+        /// Words that a page must contain; quote operators for the shell: '"a phrase" -without', 'one OR other'
         #[arg(required = true)]
         query: Vec<String>,
-        /// Results [default: 10, with --json all]
+        /// Show at most N results [default: 10, with --json all]
         #[arg(long)]
         limit: Option<usize>,
-        /// One JSON object a line
+        /// Print one JSON object a line
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         data: DataDirs,
     },
-    /// The log of discarded duplicates
+    /// List, explain, restore and export discarded duplicates
     #[command(
         subcommand,
         after_help = "Examples:\n  crawl duplicates list --kind near --sort similarity\n  crawl duplicates show 812\n  crawl duplicates restore 812\n  crawl duplicates stats --json"
     )]
     Duplicates(Duplicates),
-    /// A local web page over log and index: look, compare, restore
+    /// Serve a local web page to search, compare and restore pages
     #[command(
         after_help = "Examples:\n  crawl inspect\n  crawl inspect --listen 127.0.0.1:7878 --data crawl-data"
     )]
     Inspect {
-        /// Where it listens; other than loopback is refused
+        /// Listen on this address; it must be a loopback address
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
         listen: std::net::SocketAddr,
         #[command(flatten)]
         data: Data,
     },
-    /// The kept pages as JSONL, CSV or Markdown
+    /// Write the kept pages as JSONL, CSV or Markdown
     #[command(
         after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/"
     )]
     Export(ExportArgs),
-    /// Remove a page or a host from index and tables, and never fetch it again
+    /// Remove a page or a host from the index and the tables, and never fetch it again
     #[command(
         after_help = "Examples:\n  crawl forget https://example.org/page\n  crawl forget example.org"
     )]
     Forget {
-        /// A URL, or a host: a.example (http and https), a.example:8080
+        /// The URL, or the host: a.example (http and https), a.example:8080
         url_or_host: String,
         #[command(flatten)]
         data: Data,
     },
-    /// What a data directory holds, and whether the crawl is complete
+    /// Show the contents of a data directory, and whether the crawl is complete
     #[command(
         after_help = "Examples:\n  crawl status\n  crawl status --json --data one --data two"
     )]
     Status {
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
-        /// The cluster of a crawl of many workers: who is at work, and what is queued
+        /// Show the workers and the queue of a shared crawl: the address of its Redis Cluster
         #[arg(long, value_name = "URL", env = "HAPAX_CLUSTER", hide = !cfg!(feature = "cluster"))]
         cluster: Option<String>,
-        /// The crawl's name there
+        /// The crawl's name in the cluster
         #[arg(long, value_name = "NAME", env = "HAPAX_CLUSTER_NAME", hide = !cfg!(feature = "cluster"))]
         cluster_name: Option<String>,
         #[command(flatten)]
         data: DataDirs,
     },
-    /// Hold archives, stores, index and logs against their checksums, and all against each other
+    /// Verify archives, stores, index and logs by their checksums and against each other
     #[command(after_help = "Examples:\n  crawl check\n  crawl check --json --data crawl-data")]
     Check {
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         data: Data,
     },
-    /// Bring a data directory of an earlier version to the formats of this one, without a request
+    /// Convert a data directory of an earlier version to the present formats; makes no requests
     #[command(
         after_help = "Run it again after an interruption: it goes on.\n\nExamples:\n  crawl upgrade\n  crawl upgrade --data crawl-data"
     )]
@@ -223,45 +223,45 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: Data,
     },
-    /// The table arrangements for so many pages, and which one is chosen
+    /// Show the table layouts for N pages, their costs, and which layout is chosen
     #[command(
         after_help = "Examples:\n  crawl plan --pages 1e9\n  crawl plan --pages 2^34 --memory 256GiB\n  crawl plan --pages 1e6 --distance 6 --json"
     )]
     Plan(PlanArgs),
-    /// Pages in, one JSON document a line out; every block says why it was kept or dropped
+    /// Print the extracted document of each page as a JSON line, with the reason why each block is kept or dropped
     #[command(
         after_help = "Examples:\n  crawl extract page.html\n  curl https://example.org/ | crawl extract --text -"
     )]
     Extract {
-        /// HTML files, also gzipped; - reads a page from stdin. Links are printed as they stand in the page
+        /// HTML files, also gzipped; - reads a page from stdin. Links are printed as written in the page
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// The text alone
+        /// Print the text only
         #[arg(long)]
         text: bool,
     },
-    /// Text or pages in, fingerprint and name out
+    /// Print the fingerprint and the path of each text or page
     #[command(
         after_help = "Examples:\n  crawl fingerprint page.html other.txt\n  crawl fingerprint *.html.gz | cut -f1 > fingerprints.txt"
     )]
     Fingerprint {
-        /// Files, also gzipped; - reads stdin
+        /// Text or HTML files, also gzipped; - reads stdin
         #[arg(required = true)]
         files: Vec<PathBuf>,
         #[command(flatten)]
         settings: Settings,
     },
-    /// One page through every stage with each decision's reason; or why two pages are or are not duplicates
+    /// Explain each decision about one page, or why two pages are or are not duplicates
     #[command(
         after_help = "Examples:\n  crawl explain page.html\n  crawl explain page.html other.html --url http://a.example/1 --url http://b.example/1\n  crawl explain https://example.org/page --data crawl-data"
     )]
     Explain(ExplainArgs),
-    /// From your own pages to a fitting distance and similarity: advice, changes nothing
+    /// Recommend a distance and similarity for your pages; changes nothing
     #[command(
         after_help = "Examples:\n  crawl calibrate pages/\n  crawl calibrate pages/*.html.gz --pages 1e8 --json"
     )]
     Calibrate(CalibrateArgs),
-    /// Documents (JSONL) on stdin, verdicts (JSONL) on stdout
+    /// Read documents (JSONL) from stdin, print duplicate verdicts (JSONL)
     #[command(
         after_help = "A line is {\"id\", \"url\"?, \"title\"?, \"content_type\"?, and \"text\" or \"html\" or \"path\"}.\nExample:\n  echo '{\"id\":\"1\",\"text\":\"some words\"}' | crawl dedup --data seen"
     )]
@@ -271,120 +271,120 @@ pub(crate) enum Command {
         root: Option<PathBuf>,
         #[command(flatten)]
         data: Data,
-        /// Also print all stored documents that a document duplicates, and store duplicates
+        /// Print all stored documents that a document duplicates, and store duplicates too
         #[arg(long)]
         all_matches: bool,
         #[command(flatten)]
         settings: Settings,
     },
-    /// All pairs of near fingerprints: decimals, one a line, in; JSON arrays out
+    /// Print all pairs of near fingerprints as JSON arrays; reads decimal numbers, one a line
     #[command(after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-all --distance 4")]
     FindAll(FindArgs),
-    /// Clusters of near fingerprints: decimals, one a line, in; JSON arrays out
+    /// Print clusters of near fingerprints as JSON arrays; reads decimal numbers, one a line
     #[command(
         after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-clusters --distance 4"
     )]
     FindClusters(FindArgs),
-    /// Shell completions on stdout
+    /// Print shell completions
     #[command(
         after_help = "Examples:\n  crawl completions bash > ~/.local/share/bash-completion/completions/crawl\n  crawl completions zsh > ~/.zfunc/_crawl"
     )]
     Completions {
-        /// bash, zsh, fish, elvish, powershell
+        /// The shell: bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
     },
-    /// Man page on stdout
+    /// Print the man page
     #[command(after_help = "Example:\n  crawl man > ~/.cargo/share/man/man1/crawl.1")]
     Man,
 }
 
-/// The log of discarded duplicates.
+/// Commands about discarded duplicates.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Duplicates {
-    /// What was discarded, newest last
+    /// List discarded pages, newest last
     #[command(
         after_help = "Examples:\n  crawl duplicates list --kind near --similarity 0.5..0.6 --sort similarity\n  crawl duplicates list --host a.example --csv > a.csv\n  crawl duplicates list --match 'long river' --json --limit 10"
     )]
     List(ListArgs),
-    /// One discarded page beside the page that was kept: why, and how they differ
+    /// Show a discarded page beside the kept page: why it was discarded, and how they differ
     #[command(
         after_help = "Examples:\n  crawl duplicates show 812\n  crawl duplicates show http://a.example/print/7 --json"
     )]
     Show {
-        /// The id in the list, or the URL
+        /// The page's id in the list, or its URL
         page: String,
-        /// One JSON object, with both texts
+        /// Print one JSON object with both texts
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         data: DataDirs,
     },
-    /// Pages that stand for others, the largest clusters first; or sorted by the first of their copies
+    /// List kept pages that have duplicates, largest clusters first; --sort uses each page's first duplicate
     #[command(
         after_help = "Examples:\n  crawl duplicates clusters --limit 10\n  crawl duplicates clusters --sort bytes --reverse --csv\n  crawl duplicates clusters --host a.example --json"
     )]
     Clusters(ListArgs),
-    /// The log in numbers: by kind, distance, similarity, language, host
+    /// Count discarded pages by kind, distance, similarity, language and host
     #[command(after_help = "Examples:\n  crawl duplicates stats\n  crawl duplicates stats --json")]
     Stats {
-        /// One JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         data: DataDirs,
     },
-    /// Index discarded pages after all; the pair is never merged again
+    /// Add discarded pages to the index; they are never again duplicates of the same page
     #[command(
         after_help = "Examples:\n  crawl duplicates restore 812\n  crawl duplicates restore --host a.example --similarity 0.5..0.6 --dry-run --json\n  crawl duplicates restore 812 --undo"
     )]
     #[command(mut_arg("dirs", |arg| arg.help("The data directory")))]
     Restore(RestoreArgs),
-    /// Let a discarded page take the place of the one that was kept
+    /// Keep a discarded page in place of the page that was kept
     #[command(
         after_help = "Examples:\n  crawl duplicates keep 812\n  crawl duplicates keep http://a.example/print/7"
     )]
     Keep {
-        /// The id in the list, or the URL
+        /// The page's id in the list, or its URL
         page: String,
         #[command(flatten)]
         data: Data,
     },
-    /// What other thresholds would change, from what is stored; --apply does it without fetching
+    /// Show what other thresholds would change, from stored data; --apply changes it without fetching
     #[command(after_help = "Example:\n  crawl duplicates recheck --distance 2 --similarity 0.7")]
     Recheck(RecheckArgs),
-    /// The log as JSONL or CSV; with --feed for other crawls, so that they need not fetch what was found
+    /// Write the log as JSONL or CSV, or with --feed as a file that saves other crawls the same downloads
     #[command(
         after_help = "Examples:\n  crawl duplicates export -o log.jsonl\n  crawl duplicates export --feed a.feed.gz"
     )]
     Export {
-        /// A file that `crawl duplicates import` reads, and FILE.filter beside it
+        /// Write a feed for `crawl duplicates import` to FILE, and its filter to FILE.filter
         #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "csv"])]
         feed: Option<PathBuf>,
-        /// A file [default: stdout]
+        /// Write to this file [default: stdout]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// A table for spreadsheets
+        /// Print CSV for spreadsheets
         #[arg(long)]
         csv: bool,
         #[command(flatten)]
         data: Data,
     },
-    /// Take in what another crawl found: those pages are left out, but for checks
+    /// Import duplicates that another crawl found: this crawl skips them, except for samples that verify the feed
     #[command(after_help = "Example:\n  crawl duplicates import a.feed.gz --data crawl-data")]
     Import {
-        /// A file of `crawl duplicates export --feed`
+        /// A file written by `crawl duplicates export --feed`
         feed: PathBuf,
         #[command(flatten)]
         data: Data,
     },
-    /// The log as one HTML file to send to somebody
+    /// Write the log as one HTML file that you can send to others
     #[command(
         after_help = "Examples:\n  crawl duplicates report pairs.html\n  crawl duplicates report pairs.html --pairs 500"
     )]
     Report {
-        /// The file
+        /// The HTML file to write
         file: PathBuf,
-        /// Pairs shown side by side
+        /// Show at most N pairs side by side
         #[arg(long, value_name = "N", default_value_t = 100)]
         pairs: usize,
         #[command(flatten)]
@@ -392,27 +392,27 @@ pub(crate) enum Duplicates {
     },
 }
 
-/// Rows of the log.
+/// Selection, order and format of log rows.
 #[derive(ClapArgs, Clone, Debug, Default)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// In this order
+    /// Sort by this value
     #[arg(long, value_name = "ORDER")]
     pub(crate) sort: Option<Order>,
-    /// The other way round
+    /// Reverse the sort order
     #[arg(long)]
     pub(crate) reverse: bool,
-    /// At most so many
+    /// At most N rows [default: list 1000, clusters 100; all with --json, --csv or restore]
     #[arg(long)]
     pub(crate) limit: Option<usize>,
-    /// Without the first ones
+    /// Skip the first N rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
-    /// One JSON object a line
+    /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
-    /// A table for spreadsheets
+    /// Print CSV for spreadsheets
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     #[command(flatten)]
@@ -420,76 +420,76 @@ pub(crate) struct ListArgs {
 }
 
 impl ListArgs {
-    /// Which rows, in which order, and whether from the end.
+    /// Returns the filter, the order, and whether to reverse it.
     pub(crate) const fn select(&self) -> (&Filter, Option<Order>, bool) {
         (&self.filter, self.sort, self.reverse)
     }
 }
 
-/// What is to be restored.
+/// Arguments of `restore`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RestoreArgs {
-    /// Ids in the list, or URLs; without any, what the filter selects
+    /// Ids in the list, or URLs; without any, the pages that the filter selects
     pub(crate) pages: Vec<String>,
-    /// All of them
+    /// Restore all discarded pages
     #[arg(long)]
     pub(crate) all: bool,
-    /// Say what would be restored, and change nothing
+    /// Print what would be restored, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Discard again what was restored
+    /// Discard restored pages again
     #[arg(long)]
     pub(crate) undo: bool,
     #[command(flatten)]
     pub(crate) list: ListArgs,
 }
 
-/// Other thresholds.
+/// Arguments of `recheck`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RecheckArgs {
-    /// Largest Hamming distance, 0 to 7
+    /// Largest Hamming distance of near-duplicates, 0 to 7
     #[arg(long, value_name = "K")]
     pub(crate) distance: Option<u32>,
-    /// Smallest similarity on another host
+    /// Smallest similarity of near-duplicates on different hosts, 0 to 1
     #[arg(long, value_name = "S")]
     pub(crate) similarity: Option<f64>,
-    /// Smallest similarity on one host
+    /// Smallest similarity of near-duplicates on one host, 0 to 1
     #[arg(long, value_name = "S")]
     pub(crate) similarity_same_host: Option<f64>,
-    /// Do it, and keep these thresholds
+    /// Apply the changes, and use these thresholds from now on
     #[arg(long)]
     pub(crate) apply: bool,
-    /// One JSON object a line
+    /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) data: Data,
 }
 
-/// How pages are written.
+/// The format of exported pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// One JSON object a line
+    /// Print one JSON object a line
     Jsonl,
-    /// A table
+    /// A CSV table
     Csv,
-    /// One file a page, with its facts on top
+    /// One Markdown file a page, with its metadata on top
     Markdown,
 }
 
-/// What is to be exported.
+/// Arguments of `export`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
-    /// How the pages are written
+    /// The format of the pages
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
-    /// A file, or a folder for Markdown [default: stdout]
+    /// Write to this file, or to this folder for Markdown [default: stdout]
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
-    /// Only this host; without a port, at all of its ports
+    /// Export pages of this host only; without a port, of all its ports
     #[arg(long)]
     pub(crate) host: Option<String>,
-    /// Only this language, such as zh
+    /// Export pages in this language only, such as zh
     #[arg(long, value_name = "CODE")]
     pub(crate) language: Option<String>,
     /// Keep lines that a site repeats on three or more pages
@@ -499,85 +499,85 @@ pub(crate) struct ExportArgs {
     pub(crate) data: Data,
 }
 
-/// What is to be explained.
+/// Arguments of `explain`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExplainArgs {
-    /// HTML or text, also gzipped; - reads stdin: its stages, and what the tables in --data say of it.
-    /// A URL: what a crawl would do with it, without fetching more than robots.txt, and what is stored
-    /// of it
+    /// A file with HTML or text, also gzipped (- reads stdin): explains its extraction and its duplicates in
+    /// --data. A URL: explains what a crawl would do with it, and shows its stored data; fetches robots.txt
+    /// only
     #[arg(value_name = "FILE_OR_URL")]
     pub(crate) first: PathBuf,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// The page it is compared with
+    /// Compare the page with this one
     #[arg(value_name = "FILE")]
     pub(crate) second: Option<PathBuf>,
-    /// The page's address; given twice, that of each page. Without one the pages are of different sites
+    /// The page's URL; repeat it for the second page. Without it, two pages count as pages of different sites
     #[arg(long, value_name = "URL")]
     pub(crate) url: Vec<String>,
-    /// All blocks and all words, not the first few
+    /// Show all blocks and all words, not the first few
     #[arg(long)]
     pub(crate) all: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
 }
 
-/// What is to be measured.
+/// Arguments of `calibrate`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CalibrateArgs {
     /// HTML or text files, also gzipped, and folders of them
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Pages the corpus will have [default: as many as given]
+    /// Expected pages of the crawl, such as 1e8 [default: the number of given pages]
     #[arg(long, value_name = "N")]
     pub(crate) pages: Option<String>,
-    /// At most so many pages are read; each is compared with each
+    /// Read at most N pages; each is compared with all others
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) sample: usize,
-    /// What fingerprints are made of, as in a crawl [default: content-words-tf]
+    /// Recipe of the fingerprints, as in a crawl [default: content-words-tf]
     #[arg(long, value_name = "NAME")]
     pub(crate) recipe: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What is to be arranged.
+/// Arguments of `plan`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct PlanArgs {
-    /// How many pages: 1000000, 1e9, 2^34
+    /// Number of pages: 1000000, 1e9 or 2^34
     #[arg(long, value_name = "N")]
     pub(crate) pages: String,
-    /// Largest Hamming distance, 0 to 7
+    /// Largest Hamming distance of near-duplicates, 0 to 7
     #[arg(long, value_name = "K", default_value_t = 3)]
     pub(crate) distance: u32,
-    /// Memory for the tables, such as 64GiB [default: any]
+    /// Largest memory for the tables, such as 64GiB [default: no limit]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Arguments as the simhash-cpp tools have them.
+/// Arguments of `find-all` and `find-clusters`, like those of the simhash-cpp tools.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FindArgs {
-    /// Blocks the 64 bits are cut into [default: what is fastest for so many]
+    /// Cut the 64 bits into N blocks [default: the fastest number for the input]
     #[arg(short, long, value_name = "N")]
     pub(crate) blocks: Option<u32>,
-    /// Largest Hamming distance, 0 to 7
+    /// Largest Hamming distance of near-duplicates, 0 to 7
     #[arg(short, long, value_name = "K", default_value_t = 3)]
     pub(crate) distance: u32,
-    /// Fingerprints, one a line; - reads stdin
+    /// Read fingerprints from this file, one a line; - reads stdin
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
-    /// Fingerprints held in memory; more are read from a temporary file in several passes
+    /// Memory for fingerprints, such as 4GiB; the rest goes to a temporary file that is read in several passes
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: String,
-    /// Where the arrays go; - writes stdout
+    /// Write the arrays to this file; - writes stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
 }

@@ -9,7 +9,7 @@ use hapax_data::{Answer, Request, submit};
 use crate::exit::{LOCKED, code_of};
 use crate::settings::Settings;
 
-/// Opens the stores of a data directory that nobody works on; `None` if somebody does.
+/// Opens the stores of a data directory; `None` if another process has locked it.
 pub(crate) fn alone(data: &Path) -> Result<Option<(Amend, Settings)>> {
     let folder = match crate::data::open(data) {
         Ok(folder) => folder,
@@ -21,7 +21,7 @@ pub(crate) fn alone(data: &Path) -> Result<Option<(Amend, Settings)>> {
     Ok(Some((amend, saved.settings)))
 }
 
-/// Has a request done, by the crawl at work or here.
+/// Has the running crawl or this process carry out a request.
 pub(crate) fn change(data: &Path, request: &Request) -> Result<Answer> {
     submit(data, request, || {
         let Some((mut amend, _)) = alone(data)? else { return Ok(false) };

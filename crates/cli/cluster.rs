@@ -1,4 +1,4 @@
-//! Joins the cluster of a crawl that workers share.
+//! Joins the cluster of a shared crawl.
 
 #[cfg(feature = "cluster")]
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use hapax_dedup::DocumentStore;
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
 
-/// The frontier of all workers, and their verdicts.
+/// The frontier and the verdicts that all workers share.
 pub(crate) type Joined =
     (std::sync::Arc<dyn hapax_frontier::Frontier>, Box<dyn hapax_crawl::Verdicts>);
 
@@ -39,7 +39,7 @@ impl Verdicts for OfWorkers {
     }
 }
 
-/// Joins the cluster that the settings name, if they do.
+/// Joins the cluster in the settings, if any.
 #[cfg(feature = "cluster")]
 pub(crate) fn join(
     data: &DataDir,
@@ -55,7 +55,7 @@ pub(crate) fn join(
     Ok(Some((Arc::new(frontier), Box::new(verdicts))))
 }
 
-/// The cluster that the settings name.
+/// Connects to the cluster in the settings, if any.
 #[cfg(feature = "cluster")]
 pub(crate) fn connect(
     settings: &Settings,
@@ -76,12 +76,12 @@ pub(crate) fn connect(
     if let Some(lease) = &settings.cluster.cluster_lease {
         options.lease = lease.duration();
     }
-    // At the start an unreachable cluster is reported soon; later a failover is waited for.
+    // The first connection fails fast; later ones wait for a failover.
     let cluster = hapax_cluster::Cluster::join(address, &options);
     cluster.map(Some).map_err(|error| coded(USAGE, error.to_string()))
 }
 
-/// What is said where a cluster is asked for.
+/// The error of `--cluster` in a build without the feature.
 #[cfg(not(feature = "cluster"))]
 pub(crate) const WITHOUT: &str = "--cluster: this program was built without it: \
     cargo install --path . --locked --features cluster (or --cluster= to go on without)";
@@ -98,7 +98,7 @@ pub(crate) fn join(
     }
 }
 
-/// The same for the same data directory, other for any other.
+/// A worker's name: stable for a data directory and different for others.
 #[cfg(feature = "cluster")]
 fn worker_name(data: &DataDir) -> Result<String> {
     use std::hash::BuildHasher;
@@ -108,7 +108,7 @@ fn worker_name(data: &DataDir) -> Result<String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
             let host: String = host.trim().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
-            // No two hashers have the same keys.
+            // Each hasher has random keys.
             let number = std::hash::RandomState::new().hash_one(data.root()) as u32;
             let name = format!("{host}-{number:08x}");
             data.replace("worker", name.as_bytes())?;

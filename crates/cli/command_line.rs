@@ -1,4 +1,4 @@
-//! Words and environment to [`Args`]: the checks that clap cannot make.
+//! Parses arguments and environment to [`Args`], with checks that clap cannot make.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use crate::args::Args;
 use crate::settings::Settings;
 use crate::spelling::nearest;
 
-/// What every variable of ours begins with.
+/// The prefix of our environment variables.
 const OURS: &str = "HAPAX_";
 
-/// What was given, and what of the environment is no setting.
+/// Parses arguments and environment. Also returns warnings, such as one for an unknown variable.
 ///
 /// # Errors
-/// clap's, which name the flag; `--help` and `--version` are such.
+/// clap's errors, including those for `--help` and `--version`.
 pub(crate) fn parse(
     words: impl IntoIterator<Item = OsString>,
     environment: &[(OsString, OsString)],
@@ -38,7 +38,7 @@ pub(crate) fn parse(
     }
     let mut matches = tried.map_err(|error| with_tip(error, &words, &self::command()))?;
     let file = matches.get_one::<PathBuf>("config");
-    // One that cannot be read is an error of the command, which comes later.
+    // The command reports an unreadable file later.
     if let Some(file) = file.and_then(|path| Settings::read(path).ok()) {
         command = without(placed(self::command(), &file), &empty);
         matches = command.try_get_matches_from_mut(&words)?;
@@ -61,8 +61,7 @@ pub(crate) fn parse(
     Ok((Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?, slips))
 }
 
-/// A variable that is empty is one that is not set, but where that takes something back: a list, or the
-/// address of a cluster.
+/// Ignores empty variables, except those where an empty value resets a setting: a list, or the address of a cluster.
 fn without(command: Command, empty: &[&OsStr]) -> Command {
     let command = command.mut_args(|arg| {
         let kept = arg.get_value_delimiter().is_some() || arg.get_id() == "cluster";
@@ -76,8 +75,8 @@ fn without(command: Command, empty: &[&OsStr]) -> Command {
     command.mut_subcommands(|command| without(command, empty))
 }
 
-/// What a settings file says of flags that belong to every command: below flag and environment, above the
-/// default. Where a command has a data directory of its own, as the demo, the file's is not meant.
+/// Applies the settings file to flags of every command: below flag and environment, above the default. Commands with
+/// a separate data directory, such as the demo, ignore the file's.
 fn placed(command: Command, file: &Settings) -> Command {
     let of = |name: &str| match name {
         "HAPAX_DATA" => file.common.data.clone().map(PathBuf::into_os_string),
@@ -93,7 +92,7 @@ fn placed(command: Command, file: &Settings) -> Command {
     command.mut_subcommands(|command| placed(command, file))
 }
 
-/// A flag of the main job in front of another one.
+/// A flag of the main job before a command that does not have it.
 fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> {
     let given = command.get_arguments().filter(|arg| {
         !arg.is_global_set()
@@ -102,7 +101,7 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
     given.filter_map(clap::Arg::get_long).next()
 }
 
-/// The settings that stored pages are read by; all others are about fetching.
+/// The settings that apply to stored pages; all others concern fetching.
 pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "max_pages",
     "max_bytes",
@@ -110,7 +109,7 @@ pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "min_free_disk",
     "include",
     "exclude",
-    // Which pages ask this robot not to be indexed.
+    // It decides which pages have a noindex for this crawler.
     "user_agent",
     "max_body",
     "max_ratio",
@@ -130,22 +129,22 @@ pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "no_index",
 ];
 
-/// The settings that a decision about texts is made by.
+/// The settings that apply to decisions about texts.
 const OF_TEXTS: [&str; 5] = ["distance", "similarity", "similarity_same_host", "policy", "recipe"];
 
-/// Commands that have all settings, so that file and environment hold for them too, and the settings that each
-/// goes by.
+/// Commands that accept all settings, so that file and environment apply to them too, with the settings that take
+/// effect.
 const TAKEN: [(&str, &[&str]); 3] =
     [("pages", &OF_STORED_PAGES), ("dedup", &OF_TEXTS), ("fingerprint", &["recipe"])];
 
-/// Whether a flag of such a command is a setting that changes nothing there.
+/// Whether a flag of such a command has no effect there.
 fn is_without_effect(arg: &clap::Arg, taken: &[&str]) -> bool {
     let is_setting = arg.get_help_heading().is_some();
     is_setting && !arg.is_global_set() && !taken.contains(&arg.get_id().as_str())
 }
 
-/// The settings that such a command was given as flags, and that change nothing there. Who gives all commands the
-/// same flags is told and not refused.
+/// The flags given to such a command that have no effect there. They cause a warning, not an error, because users may
+/// pass the same flags to all commands.
 fn without_effect<'a>(
     command: &'a Command,
     matches: &ArgMatches,
@@ -158,8 +157,7 @@ fn without_effect<'a>(
     given.filter_map(clap::Arg::get_long)
 }
 
-/// All that can be given. What changes nothing is named by no help: it may stand in a file or the
-/// environment, beside a crawl's.
+/// All commands and flags. Settings without effect on a command are accepted but hidden from its help.
 pub(crate) fn command() -> Command {
     let mut command = Args::command();
     for (name, taken) in TAKEN {
@@ -181,8 +179,8 @@ pub(crate) fn command() -> Command {
     })
 }
 
-/// `--delay -1s` is a value that is wrong, not a flag that is unknown: written as `--delay=-1s`, what is
-/// right gets said. `None` if the error is another one.
+/// Joins a flag and a negative number, as in `--delay=-1s`, so that clap reports a wrong value instead of an unknown
+/// flag. `None` if the error is another one.
 fn with_value(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
     let is_number = |word: &str| {
@@ -195,7 +193,7 @@ fn with_value(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> 
     let mut joined: Vec<OsString> = Vec::new();
     let mut found = false;
     for word in words {
-        // clap names the flag of one letter alone, `-1` of `-1s`.
+        // clap names only the first letter, `-1` of `-1s`.
         let value =
             word.to_str().is_some_and(|word| is_number(word) && word.starts_with(wrong.as_str()));
         let flag = joined.last_mut().filter(|flag| {
@@ -214,7 +212,7 @@ fn with_value(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> 
     found.then_some(joined)
 }
 
-/// `crawl https://a.example/` and `crawl seeds.txt` are what many programs would take.
+/// Adds advice for `crawl https://a.example/` and `crawl seeds.txt`, which other programs accept.
 fn with_tip(mut error: clap::Error, words: &[OsString], command: &Command) -> clap::Error {
     let first = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'));
     if error.kind() == ErrorKind::InvalidSubcommand
@@ -229,7 +227,7 @@ fn with_tip(mut error: clap::Error, words: &[OsString], command: &Command) -> cl
     error
 }
 
-/// Variables of ours that are no setting: nobody sees a slip there otherwise.
+/// Variables with our prefix that are not settings, probably misspelt.
 fn unknown(command: &Command, environment: &[(OsString, OsString)]) -> Vec<String> {
     let mut known = Vec::new();
     names(command, &mut known);
@@ -286,7 +284,7 @@ mod tests {
             let (name, flag) = (arg.get_id().as_str(), arg.get_long().unwrap());
             assert!(arg.get_help_heading().is_some(), "--{flag}: by it a setting is known");
             let choice = arg.get_possible_values().first().map(|value| value.get_name().to_owned());
-            // A number, a size, a time or a word.
+            // Try a number, a size, a time and a word.
             let fits =
                 |value: &&str| given(&[&format!("--{flag}={value}"), "--seeds", "s"], &[]).is_ok();
             let value = choice.or_else(|| {

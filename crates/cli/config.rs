@@ -1,4 +1,4 @@
-//! Settings to the configuration of the engine.
+//! Converts settings to the engine's configuration.
 
 use anyhow::Result;
 use hapax_crawl::{Config, Decision, ScopeRules, Storage};
@@ -16,7 +16,6 @@ fn given<T>(limit: &Option<Limit<T>>) -> Option<&T> {
 }
 
 impl Settings {
-    /// The configuration of a crawl.
     pub(crate) fn config(&self) -> Result<Config> {
         let default = Config::default();
         let depth = self.limits.max_depth.and_then(|Limit(depth)| depth);
@@ -63,7 +62,7 @@ impl Settings {
         })
     }
 
-    /// What is a duplicate.
+    /// The rules for duplicates.
     pub(crate) fn decision(&self) -> Result<Decision> {
         Ok(Decision { recipe: self.recipe()?, policy: self.policy()? })
     }
@@ -75,10 +74,10 @@ impl Settings {
         Ok(patterns)
     }
 
-    /// Whether a crawl by these settings can begin.
+    /// Checks that a crawl with these settings can start.
     ///
     /// # Errors
-    /// The first setting that cannot be used, with what to write instead.
+    /// The first unusable setting, with valid values.
     pub(crate) fn check(&self, seeds: &[Url]) -> Result<()> {
         let shared = self.cluster.cluster.as_deref().is_some_and(|address| !address.is_empty());
         #[cfg(not(feature = "cluster"))]

@@ -1,4 +1,4 @@
-//! crawl.toml, which the binary keeps in a data directory.
+//! `crawl.toml`, the binary's file in a data directory.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,22 +11,20 @@ use serde::{Deserialize, Serialize};
 use crate::exit::{DAMAGED, coded};
 use crate::settings::Settings;
 
-/// The version of the data directory's layout.
 const VERSION: u32 = 2;
 
-/// `crawl.toml`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Saved {
     version: u32,
-    /// The seeds, normalised.
+    /// The normalised seeds.
     #[serde(default)]
     pub(crate) seeds: Vec<String>,
     #[serde(default)]
     pub(crate) settings: Settings,
 }
 
-/// Opens or creates a data directory and takes its lock. What only its owner may see stays so.
+/// Opens or creates a data directory and takes its lock. Private permissions are preserved.
 pub(crate) fn open(root: &Path) -> Result<DataDir> {
     let data = DataDir::open(root)?;
     if let Ok(Some(saved)) = saved(root) {
@@ -35,7 +33,7 @@ pub(crate) fn open(root: &Path) -> Result<DataDir> {
     Ok(data)
 }
 
-/// Keeps pages for the owner alone that hosts show only to somebody they know.
+/// Restricts the files to their owner if requests carry credentials, because pages may then be private.
 pub(crate) fn protect(data: &DataDir, settings: &Settings) -> Result<()> {
     if settings.is_personal() {
         data.protect()?;
@@ -43,7 +41,7 @@ pub(crate) fn protect(data: &DataDir, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Writes the settings, whole or not at all.
+/// Writes the settings atomically.
 pub(crate) fn save(root: &Path, seeds: Vec<String>, settings: &Settings) -> Result<()> {
     let saved = Saved { version: VERSION, seeds, settings: settings.clone() };
     let own = toml::to_string(&saved).context("crawl.toml")?;
@@ -55,23 +53,22 @@ pub(crate) fn save(root: &Path, seeds: Vec<String>, settings: &Settings) -> Resu
     Ok(hapax_data::replace(root, "crawl.toml", text.as_bytes())?)
 }
 
-/// As if nothing had been set yet.
 pub(crate) fn forget_settings(root: &Path) -> Result<()> {
     let path = root.join("crawl.toml");
     Ok(fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?)
 }
 
-/// What is said of a data directory of a crawl whose crawl.toml is lost.
+/// The error for a crawl's data directory whose crawl.toml is missing.
 pub(crate) fn without_settings(data: &Path) -> Option<anyhow::Error> {
     let part = ["frontier", "pages", "index"].into_iter().find(|part| data.join(part).exists())?;
     let what = format!("crawl.toml is missing, and {part}/ is there: name seeds and flags again");
     Some(coded(DAMAGED, what))
 }
 
-/// The defaults of all settings that a text does not set, as comments.
+/// The defaults of all settings that are not in a text, as comments.
 fn defaults_beside(own: &str) -> String {
     let is_set = |name: &str| {
-        // This very file lies there.
+        // The file is in that directory.
         name == "data"
             || own
                 .lines()
@@ -80,14 +77,14 @@ fn defaults_beside(own: &str) -> String {
     include_str!("../../config/default.toml")
         .lines()
         .filter_map(|line| line.strip_prefix("#: "))
-        // Whose default is nothing.
+        // Settings without a default.
         .filter(|line| !line.contains("# an example"))
         .filter(|line| line.split_once(" =").is_some_and(|(name, _)| !is_set(name)))
         .map(|line| format!("# {line}\n"))
         .collect()
 }
 
-/// The settings in `root`, read without its lock.
+/// Reads the settings in `root`, without the lock.
 pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
     let path = root.join("crawl.toml");
     let text = match fs::read_to_string(&path) {

@@ -17,12 +17,11 @@ pub(crate) const STOPPED: u8 = 3;
 pub(crate) const NO_SEED: u8 = 4;
 /// Another process holds the data directory.
 pub(crate) const LOCKED: u8 = 5;
-/// Could not write.
 pub(crate) const WRITE: u8 = 6;
 /// Finished, but some inputs were bad.
 pub(crate) const BAD_INPUT: u8 = 7;
 
-/// What `--help` and the man page say.
+/// The section of `--help` and the man page.
 pub(crate) const HELP: &str = "Exit codes:
   0  complete (also when a finished crawl is run again); done but for hosts
      that could not be reached: summary.json says `complete: false` then
@@ -37,7 +36,7 @@ pub(crate) const HELP: &str = "Exit codes:
      goes on
   7  finished, but some inputs were bad";
 
-/// An error with its exit code, made where the code is known best.
+/// An error with an explicit exit code.
 #[derive(Debug)]
 pub(crate) struct Coded {
     pub(crate) code: u8,
@@ -52,12 +51,10 @@ impl std::fmt::Display for Coded {
 
 impl std::error::Error for Coded {}
 
-/// An error that ends the program with `code`.
 pub(crate) fn coded(code: u8, message: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Coded { code, message: message.into() })
 }
 
-/// The exit code that an error stands for.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
         if let Some(coded) = cause.downcast_ref::<Coded>() {
@@ -82,7 +79,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
                 hapax_data::Error::Frontier(error) => return code_of_frontier(error),
                 hapax_data::Error::Index(error) => return code_of_index(error),
                 hapax_data::Error::Os(error) if is_write_error(error.kind()) => return WRITE,
-                // The cause says it.
+                // The cause decides.
                 _ => {}
             }
         }
@@ -137,7 +134,7 @@ fn code_of_index(error: &hapax_index::Error) -> u8 {
     }
 }
 
-/// The exit code for an error of a cluster.
+/// The exit code of a cluster's error.
 fn code_elsewhere(error: &(dyn std::error::Error + Send + Sync + 'static)) -> u8 {
     #[cfg(feature = "cluster")]
     if let Some(error) = error.downcast_ref::<hapax_cluster::Error>() {
@@ -148,8 +145,8 @@ fn code_elsewhere(error: &(dyn std::error::Error + Send + Sync + 'static)) -> u8
     WRITE
 }
 
-/// Whether an error of a store's file comes from what is in it, such as an offset behind its end. To repeat the command
-/// would not help.
+/// Whether an I/O error comes from a file's content, such as an offset beyond its end. Repeating the command would
+/// not help.
 const fn is_damage(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(kind, InvalidData | InvalidInput | UnexpectedEof)
@@ -170,7 +167,7 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
     )
 }
 
-/// What to do about an error that is of a damaged index.
+/// Advice for an error about a damaged index.
 pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         let data = match cause.downcast_ref() {
@@ -188,7 +185,6 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// What to do about a damaged index.
 pub(crate) fn advice_on_index(data: &Path) -> String {
     let pages = data.join("pages");
     let copy = "put a copy of index/ back";
@@ -201,7 +197,6 @@ pub(crate) fn advice_on_index(data: &Path) -> String {
     }
 }
 
-/// What to do about an error of this code.
 pub(crate) const fn hint(code: u8) -> Option<&'static str> {
     match code {
         WRITE => Some(
@@ -215,7 +210,7 @@ pub(crate) const fn hint(code: u8) -> Option<&'static str> {
     }
 }
 
-/// Whether the reader of our output has gone, as `head` does: no error.
+/// Whether the reader closed our output, as `head` does; this is not an error.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let data = match cause.downcast_ref() {

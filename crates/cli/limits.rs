@@ -1,5 +1,5 @@
-//! The limits of what comes from the web, by the settings. What makes no sense is refused here, whether a
-//! flag, the environment or a file says it.
+//! Limits of untrusted input, from the settings. Values out of range are refused here, whatever their source: flag,
+//! environment or file.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -14,11 +14,11 @@ use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
 use hapax_data::units::{Limit, Size, Time, parse_duration, parse_size};
 
-/// A host that fails is left alone for ten times the delay at first, but within these.
+/// The pause after a host's failure is at first ten times the delay, within these bounds.
 const SHORTEST_BREAK: Duration = Duration::from_millis(200);
 const LONGEST_BREAK: Duration = Duration::from_secs(60);
 
-/// A number within what makes sense.
+/// A number, or an error if it is out of range.
 fn number<T>(flag: &str, given: Option<T>, default: T, within: RangeInclusive<T>) -> Result<T>
 where
     T: PartialOrd + Display,
@@ -31,7 +31,7 @@ where
     }
 }
 
-/// As [`number`], of bytes.
+/// As [`number`], in bytes.
 fn size(flag: &str, given: Option<&Size>, default: usize, within: [&str; 2]) -> Result<usize> {
     let Some(given) = given else { return Ok(default) };
     let [least, most] = within;
@@ -42,7 +42,7 @@ fn size(flag: &str, given: Option<&Size>, default: usize, within: [&str; 2]) -> 
     Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// As [`number`], of time.
+/// As [`number`], for a duration.
 fn time(
     flag: &str,
     given: Option<&Time>,
@@ -67,17 +67,15 @@ fn refused(
     coded(USAGE, format!("--{flag} {given}: {least} to {most} are possible"))
 }
 
-/// Redirects in a row, and at most: the frontier counts to 63.
+/// Redirects in a row: the default and the maximum. The frontier counts to 63.
 const REDIRECTS: u8 = 10;
 const MOST_REDIRECTS: u8 = 50;
 
 impl Settings {
-    /// Redirects in a row that are followed.
     pub(crate) fn redirects(&self) -> Result<u8> {
         number("max-redirects", self.requests.max_redirects, REDIRECTS, 0..=MOST_REDIRECTS)
     }
 
-    /// Limits of each request.
     pub(crate) fn limits(&self) -> Result<hapax_fetch::Limits> {
         let default = hapax_fetch::Limits::default();
         let wait = |flag: &str, text: &Option<Time>, default| {
@@ -93,7 +91,7 @@ impl Settings {
         let (large, waiting) = (self.bodies.large_bodies, self.bodies.waiting_bodies);
         Ok(hapax_fetch::Limits {
             max_sitemap: self.sitemap_limits()?.max_bytes,
-            // The archive gives back what is smaller than a record may be.
+            // An archived response must stay below the maximum size of a record.
             max_body: size(
                 "max-body",
                 self.requests.max_body.as_ref(),
@@ -148,7 +146,6 @@ impl Settings {
         })
     }
 
-    /// Limits of each sitemap.
     pub(crate) fn sitemap_limits(&self) -> Result<SitemapLimits> {
         let default = SitemapLimits::default();
         let (bytes, urls) = (self.documents.max_sitemap.as_ref(), self.documents.max_sitemap_urls);
@@ -159,7 +156,6 @@ impl Settings {
         })
     }
 
-    /// Limits of each page's text.
     pub(crate) fn page_limits(&self) -> Result<hapax_extract::Limits> {
         let default = hapax_extract::Limits::default();
         let parse = hapax_extract::ParseLimits::default();
@@ -172,7 +168,7 @@ impl Settings {
                 default.max_links,
                 0..=10_000_000,
             )?,
-            // Twice that of the frontier, which says of a URL that is too long that it was left out.
+            // Twice the frontier's limit, which reports longer URLs as skipped.
             max_url_bytes: self.url_limits()?.max_length.saturating_mul(2),
             agent: self.product_token(),
             parse: hapax_extract::ParseLimits {
@@ -200,7 +196,6 @@ impl Settings {
         })
     }
 
-    /// Limits of each URL.
     pub(crate) fn url_limits(&self) -> Result<UrlLimits> {
         let default = UrlLimits::default();
         let count = |flag: &str, given, default, least| {
@@ -209,7 +204,7 @@ impl Settings {
         let (length, segments) = (self.urls.max_url_length, self.urls.max_url_segments);
         let (parameters, repeated) = (self.urls.max_url_parameters, self.urls.max_repeated_segment);
         Ok(UrlLimits {
-            // Twice as many bytes are still a key that the stores take.
+            // Keys of twice this length still fit into the stores.
             max_length: number("max-url-length", length, default.max_length, 16..=32_000)?,
             max_segments: count("max-url-segments", segments, default.max_segments, 1)?,
             max_parameters: count("max-url-parameters", parameters, default.max_parameters, 0)?,
@@ -224,7 +219,7 @@ impl Settings {
         })
     }
 
-    /// When hosts and addresses may be asked.
+    /// When hosts and IP addresses may be requested.
     pub(crate) fn politeness(&self) -> Result<hapax_frontier::Options> {
         let default = hapax_frontier::Options::default();
         let delay = self.delay();
@@ -256,7 +251,6 @@ impl Settings {
         })
     }
 
-    /// How long strangers are waited for.
     pub(crate) fn patience(&self) -> Result<Patience> {
         let default = Patience::default();
         let wait = |flag: &str, text: &Option<Time>, default, least| {
@@ -266,6 +260,7 @@ impl Settings {
         let factor = self.hosts.aside_factor;
         Ok(Patience {
             max_crawl_delay: wait("max-crawl-delay", delay, default.max_crawl_delay, "0s")?,
+            obey_reservations: self.politeness.obey_reservations == Some(true),
             skip_slow_hosts: self.politeness.max_crawl_delay_skip == Some(true),
             max_retry_after: wait("max-retry-after", retry, default.max_retry_after, "0s")?,
             aside_after: wait("aside-after", &self.hosts.aside_after, default.aside_after, "1ms")?,
@@ -273,11 +268,10 @@ impl Settings {
         })
     }
 
-    /// When the pages of a pattern of URLs repeat.
     pub(crate) fn dust(&self) -> Result<Dust> {
         let default = Dust::default();
         Ok(Dust {
-            // Of a few pages nobody knows whether they repeat.
+            // Too few pages cannot show that a pattern repeats.
             pages: match self.urls.dust_pages {
                 Some(Limit(None)) => u64::MAX,
                 Some(Limit(pages)) => number("dust-pages", pages, default.pages, 10..=u64::MAX)?,
@@ -288,7 +282,6 @@ impl Settings {
     }
 }
 
-/// `1990..2035`.
 fn years(text: &str) -> Result<RangeInclusive<u32>> {
     let year = |text: &str| text.trim().parse().ok().filter(|year| *year < 10_000);
     let range = text.split_once("..").and_then(|(from, to)| Some(year(from)?..=year(to)?));

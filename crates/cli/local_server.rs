@@ -1,5 +1,5 @@
-//! The web server of `inspect` and `--metrics`. Limits of connections and times keep file descriptors free for
-//! the rest of the process, and let it end at a signal whatever is open.
+//! The web server of `inspect` and `--metrics`. Limits of connections and times keep file descriptors free for other
+//! parts of the process, and let it end at a signal despite open connections.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use tokio::sync::Semaphore;
 
 /// Connections at a time; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: u32 = 256;
-/// The head of a request must have arrived by then.
+/// Time for a request's head to arrive.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
-/// A connection answers one request, and is closed by then.
+/// Time until a connection, which serves one request, is closed.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time for requests in progress once the server shuts down.
 const GRACE: Duration = Duration::from_millis(500);
 /// Pause after a failed accept, such as one without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers requests until `shutdown` ends, and a little longer those that came before.
+/// Answers requests until `shutdown` resolves, then gives earlier requests `GRACE` to end.
 pub(crate) async fn serve(
     listener: TcpListener,
     app: axum::Router,
@@ -70,6 +70,6 @@ async fn answer(stream: TcpStream, app: axum::Router) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).keep_alive(false);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
-    // An error here is the client's: it left, or sent no HTTP.
+    // Client errors: it disconnected or sent invalid HTTP.
     let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
 }

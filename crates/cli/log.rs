@@ -5,13 +5,13 @@ use std::io::IsTerminal;
 use crate::args::Common;
 use crate::output::colour;
 
-/// Sets up the log, on stderr or in the file that was asked for.
+/// Sets up the log, on stderr or in the file of `--log-file`.
 ///
 /// # Errors
 /// The file cannot be written.
 pub(crate) fn init_log(common: &Common) -> anyhow::Result<()> {
     let level = match (common.quiet, common.verbose) {
-        // Who asks for a file wants to read what happened.
+        // A log file is of use only with more detail.
         (_, 0) if common.log_file.is_some() => "info",
         (true, _) => "error",
         (_, 0) => "warn",
@@ -38,7 +38,7 @@ pub(crate) fn init_log(common: &Common) -> anyhow::Result<()> {
         return Ok(());
     }
     tracing_subscriber::fmt()
-        // It would say on stderr that stderr is closed, and panic.
+        // tracing would write to a closed stderr and panic.
         .log_internal_errors(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

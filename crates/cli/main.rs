@@ -1,4 +1,4 @@
-//! The binary `crawl`: arguments, settings, commands, the inspection page and what a person sees. The engine is
+//! The binary `crawl`: arguments, settings, commands, the inspection page and terminal output. The engine is
 //! `hapax-crawl`.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
@@ -28,7 +28,7 @@ mod summary;
 
 use std::process::ExitCode;
 
-/// Threads that hand buffers to each other leave glibc's allocator with many holes.
+/// glibc's allocator fragments when threads exchange buffers.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -36,7 +36,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        // A damaged index or frontier is an error that says so, and no fault of the program.
+        // A panic over a damaged index or frontier becomes an error, so it is not a bug to report.
         if !hapax_index::is_guarded() && !hapax_frontier::is_guarded() {
             told(info);
         }
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// All that is stored has a time, and those are counted from 1970 on.
+/// Timestamps are stored as seconds since 1970.
 fn is_after_1970() -> anyhow::Result<()> {
     match std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
         Ok(_) => Ok(()),

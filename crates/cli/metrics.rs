@@ -30,8 +30,8 @@ pub(crate) fn serve(
     Ok(())
 }
 
-/// Whether a request names this machine: on a loopback address nobody else has a name for it, but a page in
-/// a browser whose host's name leads here (DNS rebinding).
+/// Whether a request names this machine. On a loopback address any other name comes from a browser under DNS
+/// rebinding.
 fn may_read(address: SocketAddr, headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = match host.rsplit_once(':') {

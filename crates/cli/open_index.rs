@@ -1,5 +1,3 @@
-//! The index of a data directory, for reading.
-
 use std::path::Path;
 
 use anyhow::Result;
@@ -11,7 +9,7 @@ use crate::exit::{DAMAGED, USAGE, advice_on_index, coded};
 use crate::shell::shell_path;
 use hapax_data::must_exist;
 
-/// Opens the index; where there is none because none was wanted, that is said, and what can be done.
+/// Opens the index. If the settings disable it, the error says how to build one.
 pub(crate) fn open(data: &Path) -> Result<Searcher> {
     must_exist(data)?;
     let folder = data.join("index");
@@ -39,7 +37,7 @@ pub(crate) fn open(data: &Path) -> Result<Searcher> {
     Searcher::open(&folder, jieba).map_err(|error| advised(data, error))
 }
 
-/// Fails where there is a damaged index: whoever answers without it would say nothing of the damage.
+/// Fails if the index is damaged, for commands that could run without it and would hide the damage.
 pub(crate) fn verify(data: &Path) -> Result<()> {
     match Searcher::open(&data.join("index"), jieba) {
         Err(error @ Error::Damaged { .. }) => Err(advised(data, error)),
@@ -47,7 +45,7 @@ pub(crate) fn verify(data: &Path) -> Result<()> {
     }
 }
 
-/// An error of the index; of a damaged one with what to do.
+/// Adds advice to the error of a damaged index.
 pub(crate) fn advised(data: &Path, error: Error) -> anyhow::Error {
     match error {
         Error::Damaged { .. } => coded(DAMAGED, format!("{error}; {}", advice_on_index(data))),

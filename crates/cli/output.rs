@@ -1,13 +1,11 @@
-//! Terminal output: escaping, units, colour, errors.
-
 use crate::shell::is_hidden;
 use std::io::Write;
 use std::time::Duration;
 
-/// A reader who has gone, as `head` does, misses the rest; what was done is done, and its exit code holds.
+/// Tolerates a closed pipe, such as that of `head`: the work is done and its exit code is valid.
 ///
 /// # Errors
-/// Any other than that.
+/// Any other error.
 pub(crate) fn unless_closed<E: Into<anyhow::Error>>(printed: Result<(), E>) -> anyhow::Result<()> {
     match printed.map_err(Into::into) {
         Err(error) if crate::exit::is_closed_pipe(&error) => Ok(()),
@@ -15,7 +13,6 @@ pub(crate) fn unless_closed<E: Into<anyhow::Error>>(printed: Result<(), E>) -> a
     }
 }
 
-/// Whether colour is wanted on a stream that is or is no terminal.
 pub(crate) fn colour(terminal: bool) -> bool {
     terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -25,7 +22,7 @@ pub(crate) fn error(error: &anyhow::Error) {
     let mut message = String::new();
     for cause in error.chain() {
         let text = cause.to_string();
-        // Libraries often repeat their source's words in their own.
+        // Libraries sometimes repeat the source's message in their own.
         if !message.ends_with(&text) {
             if !message.is_empty() {
                 message.push_str(": ");
@@ -36,10 +33,10 @@ pub(crate) fn error(error: &anyhow::Error) {
     let _ = writeln!(std::io::stderr(), "crawl: {}", escape(&message));
 }
 
-/// Characters of a complaint about input, which may hold a part of the input.
+/// The most bytes of an error about input, which may quote the input.
 const MAX_COMPLAINT: usize = 600;
 
-/// A complaint without its middle, if input made it long: what is wrong stands at its end.
+/// Cuts the middle of a long error message, because the problem is named at the end.
 pub(crate) fn shortened(what: &str) -> std::borrow::Cow<'_, str> {
     if what.len() <= MAX_COMPLAINT {
         return what.into();
@@ -50,7 +47,7 @@ pub(crate) fn shortened(what: &str) -> std::borrow::Cow<'_, str> {
     format!("{} … {}", part(0..start), part(end..what.len())).into()
 }
 
-/// Control characters made visible, so that a page's title cannot write to the terminal.
+/// Escapes control characters, so that a page's title cannot control the terminal.
 pub(crate) fn escape(text: &str) -> String {
     let escaped = |c: char| -> Vec<char> {
         if is_hidden(c) { c.escape_unicode().collect() } else { vec![c] }
@@ -58,8 +55,8 @@ pub(crate) fn escape(text: &str) -> String {
     text.chars().flat_map(escaped).collect()
 }
 
-/// A value on one line. JSON leaves all control characters above 0x1f as they are, of which a terminal
-/// obeys some; escaped they are the same to who reads JSON.
+/// A value as JSON on one line. JSON allows raw control characters above 0x1f, some of which a terminal obeys, so
+/// they are escaped; a JSON parser reads the same value.
 pub(crate) fn json(value: &serde_json::Value) -> String {
     let text = value.to_string();
     if !text.contains(is_hidden) {
@@ -76,7 +73,7 @@ pub(crate) fn json(value: &serde_json::Value) -> String {
     out
 }
 
-/// The same on one line, cut to `width` characters.
+/// Escaped text on one line, cut to `width` characters.
 pub(crate) fn line(text: &str, width: usize) -> String {
     let flat: String = escape(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if flat.chars().count() <= width {

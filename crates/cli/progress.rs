@@ -12,7 +12,7 @@ use crate::output::{bytes, number};
 
 const TICK: Duration = Duration::from_millis(200);
 
-/// Runs until it is finished; does nothing where it is not wanted.
+/// Shows progress until it is finished, if enabled.
 #[derive(Debug)]
 pub(crate) struct Progress {
     stop: Arc<AtomicBool>,

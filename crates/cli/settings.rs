@@ -1,6 +1,6 @@
-//! Settings of the main job: flag over environment over file over default.
+//! Settings of the main job. Priority: flag, environment, file, default.
 
-// By their paths, for the fuzz target that takes this file alone.
+// Paths are explicit because a fuzz target includes this file alone.
 #[path = "settings/all.rs"]
 mod all;
 #[path = "settings/defences.rs"]
@@ -50,27 +50,25 @@ pub(crate) enum PolicyName {
 }
 
 impl Settings {
-    /// What a list holds.
+    /// The non-empty values of a list.
     pub(crate) fn list(values: &Option<Vec<String>>) -> impl Iterator<Item = &String> {
         values.iter().flatten().filter(|value| !value.is_empty())
     }
 
-    /// Whether hosts may show pages that are not for everybody, to whom they know.
+    /// Whether requests carry credentials, so that responses may be private.
     pub(crate) fn is_personal(&self) -> bool {
         self.requests.cookies == Some(true) || Self::list(&self.requests.header).next().is_some()
     }
 
-    /// Whether the index is built.
     pub(crate) fn index(&self) -> bool {
         self.output.no_index != Some(true) && self.output.links_only != Some(true)
     }
 
-    /// The hosts whose robots.txt is not asked.
     pub(crate) fn ignore_robots(&self) -> Vec<String> {
         Self::list(&self.politeness.ignore_robots).cloned().collect()
     }
 
-    /// Hosts as a flag names them: an address would name none.
+    /// Checks the host names of a flag, which must not be URLs.
     fn hosts(flag: &str, named: &Option<Vec<String>>) -> Result<Vec<String>> {
         let host = |text: &String| {
             if text.contains('/') {
@@ -83,7 +81,6 @@ impl Settings {
         Self::list(named).map(host).collect()
     }
 
-    /// The pause between two requests to a host.
     pub(crate) fn delay(&self) -> Duration {
         self.politeness.delay.as_ref().map_or(Duration::from_secs(1), Time::duration)
     }
@@ -95,13 +92,12 @@ impl Settings {
         Requests { user_agent, robots_agent, ..Requests::default() }.agent().1
     }
 
-    /// How requests are made.
     pub(crate) fn requests(&self) -> Result<Requests> {
         let proxy = self.safety.proxy.as_deref().map(|text| {
             let proxy =
                 Url::parse(text).ok().filter(|url| url.scheme() == "http" && url.has_host());
             proxy.ok_or_else(|| {
-                // It may hold a password.
+                // Do not quote it: it may contain a password.
                 coded(USAGE, "--proxy: write it like http://proxy.example:3128")
             })
         });
@@ -110,7 +106,7 @@ impl Settings {
                 coded(USAGE, "--header: one has no colon: write it like \"Accept-Language: de\"")
             })?;
             let name = name.trim();
-            // Of these depends where a request ends, or they have flags of their own.
+            // These headers frame the request or have separate flags.
             let own = ["host", "content-length", "transfer-encoding", "connection", "user-agent"];
             if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
                 let way =
@@ -137,7 +133,6 @@ impl Settings {
         })
     }
 
-    /// Which addresses may be dialled.
     pub(crate) fn guard(&self) -> Result<hapax_fetch::AddressGuard> {
         let mut guard = hapax_fetch::AddressGuard::default();
         for cidr in Self::list(&self.safety.allow_private) {
@@ -160,12 +155,10 @@ impl Settings {
         Ok(guard)
     }
 
-    /// What fingerprints are made of.
     pub(crate) fn recipe(&self) -> Result<Recipe> {
         self.duplicates.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)
     }
 
-    /// The thresholds of the duplicate decision.
     pub(crate) fn policy(&self) -> Result<hapax_dedup::Policy> {
         let default = hapax_dedup::Policy::default();
         let distance = self.duplicates.distance.unwrap_or(default.distance);
@@ -241,7 +234,7 @@ mod tests {
             lines.iter().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
         let command = Settings::augment_args(clap::Command::new("crawl"));
         let flags = command.get_arguments().filter_map(clap::Arg::get_long);
-        // What other commands have too.
+        // Flags that other commands have too.
         let flags = flags.chain(["data", "log-file", "metrics"]).collect();
         assert_eq!(names, flags, "every setting stands in the file");
     }

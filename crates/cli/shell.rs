@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-/// What a terminal obeys, or what turns the order of what is read.
+/// Whether a character controls a terminal or the order of displayed text.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A path in a command that is there to be copied: quoted where a shell would take it apart, and nothing in
-/// it speaks to the terminal.
+/// A path for a command line that users copy: quoted where a shell needs it, with control characters escaped.
 pub(crate) fn shell_path(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);

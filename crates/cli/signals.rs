@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::exit::STOPPED;
 
-/// True once somebody has asked this process to end, for work that has no event loop: it looks between two pages. A
-/// second signal ends it at once; what is committed stands.
+/// Becomes true at the first Ctrl-C or SIGTERM, for work without an event loop, which checks it between pages. A
+/// second signal ends the process at once; committed data is safe.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&asked);
@@ -29,7 +29,6 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Ctrl-C and SIGTERM.
 pub(crate) struct Signals {
     #[cfg(unix)]
     term: tokio::signal::unix::Signal,

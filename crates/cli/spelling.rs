@@ -6,22 +6,22 @@ use strsim::osa_distance;
 
 use crate::exit::{USAGE, coded};
 
-/// A guess is no further from what was written.
+/// The most edits between a name and its suggestion.
 const MAX_EDITS: usize = 3;
 
-/// The name that is nearly the one that was written.
+/// The known name most similar to a misspelt one.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let best = known.map(|name| (osa_distance(wrong, name), name)).min();
     best.filter(|(edits, _)| *edits <= MAX_EDITS && 2 * edits < wrong.len()).map(|(_, name)| name)
 }
 
-/// What is added to a list of all that there are.
+/// The suggestion at the end of a list of known names.
 pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(wrong, known).map_or_else(String::new, |best| format!("; did you mean {best}?"))
 }
 
-/// Of an unknown name the parser lists all that there are: the one that is meant says more. Values are
-/// few, and stay listed.
+/// Shortens a parser's error about an unknown name, which lists all known ones, to a suggestion. Errors about values
+/// stay as they are, because their lists are short.
 pub(crate) fn guessed(said: &str) -> String {
     let Some((wrong, known)) = said.split_once(", expected ") else { return said.to_owned() };
     let name = wrong.rsplit('`').nth(1).unwrap_or_default();
@@ -38,14 +38,14 @@ pub(crate) fn guessed(said: &str) -> String {
     }
 }
 
-/// The recipe of a name.
+/// The recipe with this name.
 ///
 /// # Errors
-/// A name that no recipe has, with those that there are.
+/// The name is unknown; the error lists all names.
 pub(crate) fn recipe_named(name: &str) -> Result<Recipe> {
     Recipe::parse(name).ok_or_else(|| {
         let names: Vec<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
-        // The version at its end may be left out.
+        // The version at the end is optional.
         let short = names.iter().filter_map(|name| Some(name.rsplit_once('-')?.0));
         let guess = did_you_mean(name, names.iter().copied().chain(short));
         coded(USAGE, format!("--recipe {name}: there are {}{guess}", names.join(", ")))

@@ -1,4 +1,4 @@
-//! The summary of a crawl for a person, and its exit code.
+//! The summary of a crawl for a user, and its exit code.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,13 +11,12 @@ use crate::exit::{COMPLETE, NO_SEED, STOPPED};
 use crate::output::{bytes, duration, escape, number};
 use crate::shell::shell_path;
 
-/// The exit code of the run.
 pub(crate) fn code_of(summary: &Summary) -> u8 {
     if summary.stopped.is_some() {
         STOPPED
     } else if summary.unreached
         || summary.seed_missed
-        // Redirects to where nothing may be fetched and errors are answers, but no pages.
+        // Responses such as errors and redirects out of scope are not pages.
         || summary.pages.fetched == 0 && summary.pages.unchanged == 0 && !summary.shared
     {
         NO_SEED
@@ -26,7 +25,6 @@ pub(crate) fn code_of(summary: &Summary) -> u8 {
     }
 }
 
-/// Prints what came of each host.
 pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     if summary.hosts.is_empty() {
@@ -40,7 +38,7 @@ pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
         let host = escape(&line.host);
         writeln!(out, "  {queued:>9} {fetched:>9} {discarded:>9} {failed:>9}  {host}{down}")?;
     }
-    // What is left of the totals: further hosts, and pages that were read from files.
+    // The rest of the totals: hosts that are not listed, and pages read from files.
     let sum = |of: fn(&HostLine) -> u64| summary.hosts.iter().map(of).sum::<u64>();
     let rest = [
         summary.queued_urls.saturating_sub(sum(|line| line.queued)),
@@ -54,7 +52,7 @@ pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How the job ended.
+/// The first line: how the job ended.
 fn headline(summary: &Summary) -> String {
     let pages = &summary.pages;
     match (&summary.stopped, code_of(summary)) {
@@ -74,7 +72,7 @@ fn headline(summary: &Summary) -> String {
     }
 }
 
-/// Failed seeds that are printed.
+/// The most failed seeds to print.
 const SEEDS_SHOWN: usize = 10;
 
 /// Prints the failed seeds with their reasons.
@@ -91,7 +89,6 @@ fn print_failed_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Resul
     Ok(())
 }
 
-/// Prints the summary for a person.
 pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let pages = &summary.pages;
@@ -145,7 +142,7 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
     let root = Path::new(&summary.data);
     let data = shell_path(root);
     writeln!(out)?;
-    // What a job by --no-warc, --no-index or --links-only has not made is not named.
+    // Paths that --no-warc, --no-index or --links-only left out are not listed.
     if root.join("pages").exists() {
         writeln!(out, "  pages as fetched   {}", shell_path(&root.join("pages/")))?;
     }
@@ -160,7 +157,7 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
     Ok(())
 }
 
-/// How a job that stopped for this reason goes on.
+/// How to continue after a stop.
 pub(crate) fn way_on(stop: Option<Stop>) -> String {
     let limit = match stop {
         Some(Stop::Queue) => {

@@ -1,12 +1,12 @@
-//! Any bytes are a store's files: opening and asking never panics, whatever they say.
+//! Arbitrary bytes as a store's files: opening and querying never panics.
 #![no_main]
 use std::sync::{Arc, OnceLock};
 
 use hapax_dedup::{Directory, Fingerprint, MemDirectory, Options, Store};
 use libfuzzer_sys::fuzz_target;
 
-/// Formats that are read, each with a file of a real store. The input changes it, and checksums are made
-/// right again: what is behind them is reached too.
+/// The supported formats, each with a segment of a real store. The input changes it and the checksums are corrected,
+/// so that the code behind them runs too.
 const FORMATS: [(u8, &[u8]); 2] = [
     (2, include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40")),
     (3, include_bytes!("../../crates/dedup/tests/golden/3/seg-3-0-40")),
@@ -28,7 +28,7 @@ fn journal_header(format: u8) -> Vec<u8> {
     header
 }
 
-/// Frames with right lengths and checksums: a byte of the input says how long each body is.
+/// Frames with correct lengths and checksums; an input byte gives the length of each body.
 fn frames(mut rest: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let Some((&length, tail)) = rest.split_first() {
@@ -41,7 +41,7 @@ fn frames(mut rest: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Makes the checksum of a segment's first 64 KiB right, which is the last field of its footer.
+/// Corrects the checksum of a segment's first 64 KiB, the last field of its footer.
 fn mend_block(bytes: &mut [u8], footer: usize) {
     let Some(covered) = footer.checked_sub(12).and_then(|at| bytes.get(at..at + 8)) else { return };
     let covered = u64::from_le_bytes(covered.try_into().expect("eight")) as usize;
@@ -51,7 +51,7 @@ fn mend_block(bytes: &mut [u8], footer: usize) {
     }
 }
 
-/// With its first commit.
+/// The journal of an empty store, with its first commit.
 fn empty_journal() -> Vec<u8> {
     let empty = MemDirectory::new();
     drop(Store::open_in(Arc::new(empty.clone()), Options::default()).expect("a store"));
@@ -82,8 +82,8 @@ fuzz_target!(|input: &[u8]| {
             put(&dir, "journal-1", &journal);
         }
         2 => {
-            // Changes behind the checksums: from the footer's last field backwards, and of every other kind
-            // in the sections too, with the checksums made right again.
+            // Changes behind the checksums: backwards from the footer's last field, and for every other kind in the
+            // sections too, with corrected checksums.
             let mut bytes = segment.to_vec();
             let footer = bytes.len() - 24;
             for change in rest.chunks_exact(3) {

@@ -1,4 +1,4 @@
-//! Any two texts and pages are compared: in bounded time, without a panic, and mirrored in the other order.
+//! Compares any two texts and pages: in bounded time, without a panic, with a mirrored result in the other order.
 #![no_main]
 
 use hapax_page::comparison::{Compared, PageText, compare_pages};
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     phrases(&one, [&first, &second], ["one", "other"]);
 });
 
-/// Two texts as pages: the first lines are heading and title, lines that begin with a bar are cells.
+/// Two texts as pages: the first lines are heading and title; lines that begin with a bar are cells.
 fn pages(first: &str, second: &str) {
     let page = |text: &str| {
         let mut lines = text.lines();

@@ -1,4 +1,4 @@
-//! Any bytes are a page: charset (the first line is the Content-Type), parse, blocks, decision.
+//! Arbitrary bytes as a page: charset (the first line is the Content-Type), parsing, blocks, decision.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 

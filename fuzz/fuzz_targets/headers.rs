@@ -1,5 +1,5 @@
-//! Any bytes are a stored HTTP response: its parts, its Content-Encoding, its Retry-After, what it says
-//! to robots and which address it calls its own.
+//! Arbitrary bytes as a stored HTTP response: its parts, Content-Encoding, Retry-After, robots directives and
+//! canonical link.
 #![no_main]
 use hapax_extract::RobotsMeta;
 use hapax_fetch::{Response, canonical_link, decode_body, http_parts, robots_directives};
@@ -10,7 +10,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(url) = url::Url::parse("http://a.example/") else { return };
     let mut robots = RobotsMeta::default();
     for (_, value) in &headers {
-        // Whatever it is called: any header's value is as good as another's here.
+        // The header's name does not matter here.
         let value = String::from_utf8_lossy(value);
         robots_directives(&value, "hapax").for_each(|directive| robots.read(directive));
         assert!(canonical_link(&value).is_none_or(|href| value.contains(href)));

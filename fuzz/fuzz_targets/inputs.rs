@@ -1,5 +1,5 @@
-//! Any bytes are what a user gives to the program: seeds, settings, a document as JSON, a feed. Each is
-//! read or refused with an error, and what is read is sound.
+//! Arbitrary bytes as input of a user: seeds, settings, a document as JSON, a feed. Each is parsed or refused with an
+//! error, and parsed input is valid.
 #![no_main]
 #![allow(dead_code, unreachable_pub)]
 
@@ -14,7 +14,7 @@ mod units;
 
 use libfuzzer_sys::fuzz_target;
 
-/// As the program's, without its other rooms.
+/// The parts of the program's module that settings need.
 mod exit {
     pub(crate) const USAGE: u8 = 1;
 
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
             if let Ok(list) = hapax_data::inputs::parse_seeds(&text, "seeds", &limits) {
                 assert!(!list.is_empty());
                 assert!(list.iter().all(|url| matches!(url.scheme(), "http" | "https")));
-                // What was read once is read again as it is.
+                // Printed and parsed again, the result is the same.
                 let again: String = list.iter().map(|url| format!("{url}\n")).collect();
                 assert_eq!(hapax_data::inputs::parse_seeds(&again, "again", &limits).ok(), Some(list));
             }

@@ -1,4 +1,4 @@
-//! Any bytes are a robots.txt; the first line is the path that is asked for.
+//! Arbitrary bytes as a robots.txt; the first line is the requested path.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 
@@ -8,7 +8,7 @@ fuzz_target!(|body: &[u8]| {
     let Ok(url) = url::Url::parse(&format!("http://a.example/{path}")) else { return };
     let robots = hapax_fetch::Robots::parse(body, "hapax");
     let _ = robots.allows(&url);
-    // What was cleaned is clean.
+    // Cleaning is idempotent.
     if let Some(clean) = robots.clean(&url) {
         assert_eq!(robots.clean(&clean), None);
     }

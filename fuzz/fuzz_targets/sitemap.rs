@@ -1,4 +1,4 @@
-//! Any bytes are a sitemap, and its size has a limit.
+//! Arbitrary bytes as a sitemap; the result respects the limit.
 #![no_main]
 use hapax_fetch::{Sitemap, SitemapLimits};
 use libfuzzer_sys::fuzz_target;

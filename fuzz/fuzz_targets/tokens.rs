@@ -1,4 +1,4 @@
-//! Any text has tokens and features, by each recipe and in each language.
+//! Any text has tokens and features, with each recipe and in each language.
 #![no_main]
 use hapax_extract::{Limits, Recipe, extract_plain, features};
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The normal form of a URL is its own normal form.
+//! Normalizing a URL is idempotent.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 

@@ -1,4 +1,4 @@
-//! Any bytes are a WARC file, plain or gzipped.
+//! Arbitrary bytes as a WARC file, plain or gzipped.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 

@@ -1,4 +1,4 @@
-"""The batch job beside `crawl find-all`, on the same fingerprints.
+"""Compares the batch job with `crawl find-all` on the same fingerprints.
 
     python benches/batch.py --count 1000000 --crawl ../target/release/crawl --engines binary wheel datafusion
 
@@ -44,7 +44,7 @@ def planted(count: int) -> np.ndarray:
 
 
 def measure(command: list[str], environment: dict[str, str] | None = None) -> tuple[str, str]:
-    """The output of a command, and what it took."""
+    """Runs a command; returns its output, times and memory."""
     started = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = 0
@@ -65,7 +65,7 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> tu
 
 
 def resident(pid: int) -> int:
-    """KiB of a process that are not of files; where /proc is not there, 0."""
+    """Returns the KiB of a process that no file backs; 0 without /proc."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("RssAnon"):

@@ -1,4 +1,4 @@
-"""Functions on Arrow tables, as Ray Data, Dask, Daft or a loop over files call them.
+"""Functions on Arrow tables, for Ray Data, Dask, Daft or a loop over files.
 
 With Ray:  ray.data.read_parquet(PATH).map_batches(fingerprint_table, batch_format="pyarrow")
 """
@@ -17,6 +17,6 @@ pages = pa.table(
 with_fingerprints = fingerprint_table(pages)
 print(with_fingerprints.column("fingerprint"))
 
-# A chunk of the column at once, for look-ups in a fixed set.
+# Look up a column in a fixed set.
 known = hapax.Tables(with_fingerprints.column("fingerprint").drop_null())
 print(known.near([hapax.fingerprint("the long rivers rose")]))

@@ -11,7 +11,7 @@ ARTICLE = (
 page = hapax.extract(f"<title>The river</title><p>{ARTICLE}", url="http://a.example/river")
 print(page, page.language, f"{hapax.fingerprint(ARTICLE):016x}")
 
-# Durable after commit(), and at the end of the block; hapax.Store() alone is in memory.
+# Durable after commit() and at the end of the block; hapax.Store() without a path is in memory.
 with hapax.Store("seen") as store:
     print(store.offer(page.url, page))
     verdict = store.offer("http://b.example/copy", ARTICLE + "Printed today.")

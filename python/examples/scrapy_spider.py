@@ -1,6 +1,6 @@
-"""A spider whose near-duplicates are dropped: `scrapy runspider examples/scrapy_spider.py -a seed=URL`.
+"""A spider that drops near-duplicates: `scrapy runspider examples/scrapy_spider.py -a seed=URL`.
 
-What was dropped, and why: `crawl duplicates list --data hapax-data`, or hapax-data/discarded.jsonl.
+To list them with reasons: `crawl duplicates list --data hapax-data`, or hapax-data/discarded.jsonl.
 """
 
 import scrapy

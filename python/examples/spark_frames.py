@@ -1,6 +1,6 @@
-"""The Rust kernel on frames of your own: `spark-submit examples/spark_frames.py PAGES.parquet`.
+"""Fingerprints of your own frames: `spark-submit examples/spark_frames.py PAGES.parquet`.
 
-PAGES.parquet has the columns url and html (or text). Pairs and clusters are job.py's.
+PAGES.parquet has the columns url and html (or text). For pairs and clusters see job.py.
 """
 
 import sys

@@ -1,4 +1,4 @@
-//! Whole sets of fingerprints at once.
+//! Pairs, clusters and tables of whole sets of fingerprints.
 
 use hapax_dedup::{
     BatchOptions, Clusters, Fingerprint, Found, Layout, TableOptions, Tables, find_each,
@@ -28,7 +28,7 @@ fn each(
     Ok(find_each(all.as_slice(), &layout, &BatchOptions::default(), visit, |_| {})?)
 }
 
-/// All near pairs, ascending: smaller values, larger values, distances.
+/// Returns all near pairs, ascending, as columns: smaller values, larger values, distances.
 #[pyfunction]
 pub(crate) fn find_all<'py>(
     py: Python<'py>,
@@ -57,7 +57,7 @@ pub(crate) fn find_all<'py>(
     Ok(three(py, found))
 }
 
-/// All clusters, ascending: the values of all of them, and where each begins.
+/// Returns all clusters, ascending: the values of all clusters, and the start of each.
 #[pyfunction]
 pub(crate) fn find_clusters<'py>(
     py: Python<'py>,
@@ -82,7 +82,7 @@ pub(crate) fn find_clusters<'py>(
     Ok(two(py, found))
 }
 
-/// Hamming distances of two columns, row by row.
+/// Returns the Hamming distances of two columns, row by row.
 #[pyfunction]
 pub(crate) fn distances<'py>(
     py: Python<'py>,
@@ -129,7 +129,7 @@ impl FixedTables {
         self.0.len()
     }
 
-    /// Number of the query, stored value, distance.
+    /// Returns columns: number of the query, stored value, distance.
     fn near_words<'py>(&self, py: Python<'py>, queries: PyBackedBytes) -> PyResult<Three<'py>> {
         let found = detached(py, || {
             let queries: Vec<Fingerprint> = fingerprints(&queries)?;

@@ -1,4 +1,4 @@
-//! From what a caller brings to a document.
+//! Converts a caller's input to a document.
 
 use hapax_dedup::Fingerprint;
 use hapax_extract::{Document, Recipe};
@@ -7,13 +7,13 @@ use url::Url;
 
 use crate::errors::Failure;
 
-/// A page's bytes, and what is known of them.
+/// A page's bytes with their known properties.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) kind: Kind,
     pub(crate) bytes: &'a [u8],
     pub(crate) content_type: Option<&'a str>,
-    /// It was a string, so its charset is known.
+    /// The input was a string, so its charset is known.
     pub(crate) decoded: bool,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Reads it as the page at `url`.
+    /// Reads the input as the page at `url`.
     pub(crate) fn document(&self, url: Option<&Url>) -> Result<Document, Failure> {
         let content_type = match (self.decoded, self.kind) {
             (true, Kind::Html) => Some("text/html; charset=utf-8"),
@@ -43,7 +43,7 @@ fn base() -> Result<Url, Failure> {
     hapax_page::stand_in().map_err(|error| Failure::value(error.to_string()))
 }
 
-/// The recipe of that name; none is the default.
+/// The recipe with this name; `None` is the default.
 pub(crate) fn recipe(name: Option<&str>) -> Result<Recipe, Failure> {
     let Some(name) = name else { return Ok(Recipe::default()) };
     Recipe::parse(name).ok_or_else(|| {
@@ -52,8 +52,7 @@ pub(crate) fn recipe(name: Option<&str>) -> Result<Recipe, Failure> {
     })
 }
 
-/// A page's fingerprint and its number of content words. Without an address, or with one that is none,
-/// it is read as a page without one.
+/// A page's fingerprint and its number of content words. An invalid `url` counts as missing.
 pub(crate) fn fingerprint_of(
     body: &Body<'_>,
     url: Option<&[u8]>,

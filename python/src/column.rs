@@ -1,4 +1,4 @@
-//! Fingerprints of many texts at once, on several threads.
+//! Fingerprints of columns of texts, on several threads.
 
 use hapax_page::Kind;
 use pyo3::exceptions::PyValueError;
@@ -10,7 +10,7 @@ use crate::errors::{Failure, detached};
 use crate::page::Content;
 use crate::words::{Two, Words, two, words};
 
-/// Runs `work` on each item, in order, on as many threads as asked for.
+/// Runs `work` on all items on `threads` threads; the results are in order.
 pub(crate) fn parallel<I: Sync, O: Send>(
     items: &[I],
     threads: usize,
@@ -18,7 +18,7 @@ pub(crate) fn parallel<I: Sync, O: Send>(
 ) -> Result<Vec<O>, Failure> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if threads == 0 { available } else { threads };
-    // A thread costs more than a few short texts.
+    // Starting a thread costs more than reading a few short texts.
     let piece = items.len().div_ceil(threads.max(1)).max(16);
     let one = |number: usize, items: &[I]| -> Result<Vec<O>, Failure> {
         items.iter().enumerate().map(|(at, item)| work(number * piece + at, item)).collect()
@@ -48,7 +48,7 @@ pub(crate) fn parallel<I: Sync, O: Send>(
     Ok(all)
 }
 
-/// The kind that was asked for; `None` is seen from the bytes.
+/// The named kind; without a name it is detected from the bytes.
 fn kind(name: Option<&str>) -> Result<Option<Kind>, Failure> {
     match name {
         None => Ok(None),
@@ -58,7 +58,7 @@ fn kind(name: Option<&str>) -> Result<Option<Kind>, Failure> {
     }
 }
 
-/// Fingerprints and content words of texts, each with its address if that is known.
+/// Fingerprints and numbers of content words of texts with optional addresses.
 fn of_bodies(
     bodies: &[(Body<'_>, Option<&[u8]>)],
     kind_name: Option<&str>,
@@ -79,7 +79,7 @@ fn of_bodies(
     Ok([fingerprints, tokens])
 }
 
-/// The rows of a column as Arrow holds it: the values one after the other, and 64-bit offsets.
+/// The rows of an Arrow column: concatenated values, and 64-bit offsets.
 pub(crate) fn rows<'a>(
     data: &'a [u8],
     offsets: &[u8],
@@ -96,8 +96,8 @@ pub(crate) fn rows<'a>(
     }))
 }
 
-/// The fingerprints of a column as Arrow holds it: the values one after the other, and 64-bit offsets.
-/// The pages' addresses are such a column too.
+/// Returns the fingerprints and numbers of content words of an Arrow column (concatenated values and 64-bit
+/// offsets). `urls` is such a column of addresses.
 #[pyfunction]
 #[pyo3(signature = (data, offsets, *, decoded, urls=None, kind=None, recipe=None, threads=0))]
 #[expect(clippy::too_many_arguments, reason = "they are named where they are given")]
@@ -124,7 +124,7 @@ pub(crate) fn column_fingerprints<'py>(
     Ok(two(py, found))
 }
 
-/// The fingerprints of strings or bytes in a list.
+/// Returns the fingerprints and numbers of content words of strings or bytes in a list.
 #[pyfunction]
 #[pyo3(signature = (texts, *, kind=None, recipe=None, threads=0))]
 pub(crate) fn list_fingerprints<'py>(
@@ -142,7 +142,7 @@ pub(crate) fn list_fingerprints<'py>(
     Ok(two(py, found))
 }
 
-/// Strings or bytes; what is neither is named by its position.
+/// Strings or bytes; the error for another type names its position.
 pub(crate) fn contents(py: Python<'_>, items: &[Bound<'_, PyAny>]) -> PyResult<Vec<Content>> {
     let numbered = |(number, item)| {
         Content::of(item)

@@ -1,4 +1,4 @@
-//! What goes wrong, as Python exceptions.
+//! Errors as Python exceptions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,12 +7,12 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// Why a call failed, before there is an interpreter to tell it to.
+/// The error of a call that runs without the interpreter.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The caller's input.
+    /// Invalid input.
     Value(String),
-    /// The store's.
+    /// An error of the store.
     Store(Error),
 }
 
@@ -21,7 +21,7 @@ impl Failure {
         Self::Value(what.into())
     }
 
-    /// As a Python exception.
+    /// Converts it to a Python exception.
     pub(crate) fn into_py(self, py: Python<'_>) -> PyErr {
         let error = match self {
             Self::Value(what) => return PyValueError::new_err(what),
@@ -68,7 +68,7 @@ impl From<hapax_dedup::LayoutError> for Failure {
     }
 }
 
-/// Without the number, which Python puts before it.
+/// The message without the error number, which Python adds.
 fn message(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
@@ -78,8 +78,8 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     Ok(py.import("hapax.errors")?.getattr(name)?.cast_into::<PyType>()?)
 }
 
-/// Works without the interpreter's lock. A panic becomes a `RuntimeError`: PyO3's own exception for
-/// it passes by `except Exception`.
+/// Runs `work` without the interpreter's lock. A panic becomes a `RuntimeError`, because `except Exception` does not
+/// catch PyO3's exception for it.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,

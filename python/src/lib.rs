@@ -1,8 +1,8 @@
 /*!
 Hapax for Python: the extension module `hapax._hapax`.
 
-The package `hapax` wraps it: what is an array here is bytes, little-endian, and becomes numpy's or
-Arrow's there. Every call that takes long lets go of the interpreter, and nothing panics into it.
+The package `hapax` wraps it: arrays are little-endian bytes here, and numpy or Arrow arrays there. Long calls
+release the interpreter, and no panic reaches it.
 */
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Pages, read.
+//! Parsed pages.
 
 use hapax_extract::{Document, Reason};
 use hapax_page::{Evidence, Kind, as_it_stands};
@@ -11,7 +11,7 @@ use url::Url;
 use crate::body::{self, Body};
 use crate::errors::{Failure, detached};
 
-/// A string or bytes of the caller's, held without a copy.
+/// A string or bytes of the caller, without a copy.
 #[derive(Debug)]
 pub(crate) enum Content {
     Text(PyBackedStr),
@@ -20,7 +20,7 @@ pub(crate) enum Content {
 
 impl Content {
     /// # Errors
-    /// `TypeError` for anything else, `UnicodeEncodeError` for a string that is no Unicode text.
+    /// `TypeError` for another type, `UnicodeEncodeError` for a string that is not valid Unicode.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if value.is_instance_of::<PyString>() {
             return Ok(Self::Text(value.extract()?));
@@ -44,10 +44,10 @@ impl Content {
     }
 }
 
-/// The caller's URL.
+/// Parses a URL.
 ///
 /// # Errors
-/// `ValueError` for what is none.
+/// `ValueError` for an invalid URL.
 pub(crate) fn parse_url(url: Option<&str>) -> PyResult<Option<Url>> {
     url.map(|url| {
         Url::parse(url).map_err(|error| PyValueError::new_err(format!("url {url:?}: {error}")))
@@ -55,13 +55,17 @@ pub(crate) fn parse_url(url: Option<&str>) -> PyResult<Option<Url>> {
     .transpose()
 }
 
-/// A run of text between two block-level tags, and why it was kept or dropped.
+/// A run of text between two block-level tags, and whether it is content.
 #[pyclass(frozen, get_all, module = "hapax")]
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
+    /// The text of the block.
     text: String,
+    /// Whether the block is content.
     kept: bool,
+    /// Why the block was kept or dropped, in words.
     reason: &'static str,
+    /// The estimated probability that the block is content, 0 to 1.
     chance: f32,
 }
 
@@ -72,7 +76,7 @@ impl Block {
     }
 }
 
-/// A page, read: its own text, and what it is compared by.
+/// A parsed page: its content, and the text by which it is compared. `len` is its size in bytes.
 #[pyclass(frozen, module = "hapax")]
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -97,70 +101,87 @@ impl Page {
 
 #[pymethods]
 impl Page {
+    /// The title, or the first heading.
     #[getter]
     fn title(&self) -> &str {
         &self.document.title
     }
+    /// The first heading of the highest level that is not the site's.
     #[getter]
     fn heading(&self) -> &str {
         &self.document.heading
     }
+    /// A two-letter code, or the empty string.
     #[getter]
     fn language(&self) -> &str {
         self.document.language
     }
+    /// The content: the kept blocks, one a line.
     #[getter]
     fn text(&self) -> &str {
         &self.document.text
     }
+    /// The comparison text: heading and content, or, for a thin page, title and all visible text.
     #[getter]
     fn basis(&self) -> &str {
         &self.evidence.basis.text
     }
+    /// Whether the page is thin: it has fewer than 15 content words.
     #[getter]
     fn little_text(&self) -> bool {
         self.evidence.basis.little
     }
+    /// The number of content words in the comparison text; a page with 0 has no duplicates.
     #[getter]
     fn tokens(&self) -> u32 {
         self.evidence.basis.features.tokens
     }
+    /// The simhash by the page's recipe, unsigned.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.evidence.fingerprint.bits()
     }
+    /// The name of the recipe of the fingerprint.
     #[getter]
     fn recipe(&self) -> &str {
         self.recipe
     }
+    /// The URL given to `extract`.
     #[getter]
     fn url(&self) -> Option<&str> {
         self.url.as_ref().map(Url::as_str)
     }
+    /// The canonical URL that the page declares.
     #[getter]
     fn canonical(&self) -> Option<String> {
         self.document.canonical.as_ref().map(as_it_stands)
     }
+    /// Whether the page forbids indexing.
     #[getter]
     fn noindex(&self) -> bool {
         self.document.robots.noindex
     }
+    /// Whether the page forbids following its links.
     #[getter]
     fn nofollow(&self) -> bool {
         self.document.robots.nofollow
     }
+    /// The name of the detected charset.
     #[getter]
     fn charset(&self) -> &str {
         self.document.charset
     }
+    /// The limit at which parsing stopped, if any.
     #[getter]
     fn truncated(&self) -> Option<&str> {
         self.document.truncated.map(hapax_extract::Truncation::as_str)
     }
+    /// The absolute URLs of the links.
     #[getter]
     fn links(&self) -> Vec<String> {
         self.document.links.iter().map(|link| as_it_stands(&link.url)).collect()
     }
+    /// All blocks in order; each call creates a new list.
     #[getter]
     fn blocks(&self) -> Vec<Block> {
         let block = |block: &hapax_extract::Block| Block {
@@ -171,7 +192,7 @@ impl Page {
         };
         self.document.blocks.iter().map(block).collect()
     }
-    /// Bytes of what was read.
+    /// The size of the page in bytes.
     fn __len__(&self) -> usize {
         self.length
     }
@@ -184,7 +205,8 @@ impl Page {
     }
 }
 
-/// Reads an HTML page.
+/// Reads an HTML page. For bytes, the charset is detected as in a crawl, also from `content_type`. Raises `ValueError`
+/// for an invalid `url` or unknown `recipe`, `TypeError` if `html` is not `str` or `bytes`.
 #[pyfunction]
 #[pyo3(signature = (html, *, url=None, content_type=None, recipe=None))]
 pub(crate) fn extract(
@@ -197,7 +219,7 @@ pub(crate) fn extract(
     read(py, html, Kind::Html, url, content_type, recipe)
 }
 
-/// Reads a page of plain text.
+/// Reads a page of plain text. Arguments and errors are those of `extract`.
 #[pyfunction]
 #[pyo3(signature = (text, *, url=None, content_type=None, recipe=None))]
 pub(crate) fn extract_plain(
@@ -226,7 +248,8 @@ fn read(
     })
 }
 
-/// The fingerprint of a text or an HTML page, as `crawl fingerprint` prints it.
+/// Returns the unsigned fingerprint of a text or an HTML page (text that begins with `<`), as `crawl fingerprint`
+/// prints it. Raises `ValueError` for an unknown `recipe`, `TypeError` if `text` is not `str` or `bytes`.
 #[pyfunction]
 #[pyo3(signature = (text, *, recipe=None))]
 pub(crate) fn fingerprint(
@@ -241,8 +264,8 @@ pub(crate) fn fingerprint(
     })
 }
 
-/// Fingerprint and content words of a response's body; `None` for what is no text. An address that is
-/// none counts as not given: archives hold such.
+/// Returns the fingerprint and the number of content words of a response's body, or `None` if it is not text. An
+/// invalid `url`, as found in archives, counts as missing. Raises `ValueError` for an unknown `recipe`.
 #[pyfunction]
 #[pyo3(signature = (body, content_type=None, *, url=None, recipe=None))]
 pub(crate) fn response_fingerprint(
@@ -261,7 +284,7 @@ pub(crate) fn response_fingerprint(
     })
 }
 
-/// Shingles that two texts share and that only the first has, for the log.
+/// Returns shingles that two texts share, and shingles that only the first has, for the log.
 #[pyfunction]
 pub(crate) fn examples(
     py: Python<'_>,
@@ -271,7 +294,7 @@ pub(crate) fn examples(
     detached(py, || Ok(hapax_page::examples(text, other)))
 }
 
-/// A URL in its normal spelling, and the host that logs name it by.
+/// Returns a URL in its normal form, and its host as in the logs. Raises `ValueError` for an invalid URL.
 #[pyfunction]
 pub(crate) fn split_url(url: &str) -> PyResult<(String, String)> {
     let url = parse_url(Some(url))?;

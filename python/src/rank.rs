@@ -1,4 +1,4 @@
-//! Which address of a cluster is kept, as far as the address itself tells.
+//! The rank of addresses, by which a cluster's kept page is chosen.
 
 use hapax_url::AddressRank;
 use pyo3::prelude::*;
@@ -9,15 +9,15 @@ use crate::column::rows;
 use crate::errors::{Failure, detached};
 use crate::words::Words;
 
-/// A string that sorts before those of worse addresses: https, no version for printers or phones, few
-/// parameters, short path, then the address itself.
+/// A string that sorts before those of worse addresses. Better are https, no version for printers or phones, few
+/// parameters, and a short path; ties are decided by the address.
 fn rank(address: &str) -> String {
     let AddressRank { https, plain, parameters, path } = AddressRank::of(address);
     let (parameters, path) = (parameters.0.min(99_999), path.0.min(9_999_999));
     format!("{}{}{parameters:05}{path:07} {address}", u8::from(!https), u8::from(!plain))
 }
 
-/// The ranks of a column as Arrow holds it, as such a column.
+/// Returns the ranks of an Arrow column of addresses, as an Arrow column.
 #[pyfunction]
 pub(crate) fn column_ranks<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! The store: documents, looked up by fingerprint and sketch.
+//! The store: documents found by fingerprint and sketch.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,7 +17,8 @@ use crate::page::{Content, Page, parse_url};
 use crate::verdict::{PyNeighbour, PyRecord, PyVerdict};
 use crate::words::{Three, Words, fingerprint, fingerprints, three};
 
-/// Documents, looked up by fingerprint and sketch, each stored once.
+/// Documents found by fingerprint and sketch, each stored once. Methods raise `ValueError` for bad input and after
+/// `close`, and `HapaxError` if the store fails.
 #[pyclass(frozen, subclass, name = "Store", module = "hapax._hapax")]
 #[derive(Debug)]
 pub(crate) struct PyStore {
@@ -32,7 +33,7 @@ impl PyStore {
         store.clone().ok_or_else(|| PyValueError::new_err("the store is closed"))
     }
 
-    /// The recipe by which texts are read for this store.
+    /// The recipe for texts offered to this store; an error if the store has a custom recipe.
     fn recipe_of_texts(&self) -> Result<Recipe, Failure> {
         Recipe::parse(&self.recipe).ok_or_else(|| {
             let name = &self.recipe;
@@ -43,14 +44,14 @@ impl PyStore {
     }
 }
 
-/// What is offered: a page that was read, or a fingerprint alone.
+/// The offered content: a parsed page, a text, or a fingerprint alone.
 enum Offer<'a> {
     Page(&'a Page),
     Text(Content),
     Fingerprint(Fingerprint),
 }
 
-/// A page that was read for this call, or before.
+/// A page that was parsed for this call or before, or a fingerprint alone.
 enum Read<'a> {
     Own(Box<Page>),
     Given(&'a Page),
@@ -99,7 +100,7 @@ impl Read<'_> {
         page.evidence.document(key, address.url(page.url.as_ref()), time)
     }
 
-    /// The digest by which stores of versions before 0.2 know the text.
+    /// The digest of the text in stores of versions before 0.2.
     fn former_digest(&self) -> Option<[u8; 16]> {
         let page: &Page = match self {
             Self::Fingerprint(_) => return None,
@@ -110,7 +111,7 @@ impl Read<'_> {
     }
 }
 
-/// Opens a store by the recipe that is asked for, or by the version before of the same recipe if that has made it.
+/// Opens a store with the requested recipe, or with its former version if that made the store.
 fn open_store(path: &Path, options: Options) -> Result<(Store, String), Failure> {
     let asked = options.recipe.clone();
     match Store::open(path, options.clone()) {
@@ -126,7 +127,7 @@ fn open_store(path: &Path, options: Options) -> Result<(Store, String), Failure>
     }
 }
 
-/// Offers a document, which may equal one of a version before by its former digest alone.
+/// Offers a document; the former digest finds equal texts that an earlier version stored.
 fn offer_to(
     store: &Store,
     document: &Document<'_>,
@@ -142,11 +143,11 @@ fn offer_to(
     store.offer(document)
 }
 
-/// Where a document stands.
+/// The address of a document.
 struct Address {
-    /// As the caller says.
+    /// The address given by the caller.
     told: Option<Url>,
-    /// The key, if it is an address.
+    /// The key, if it is a URL.
     key: Option<Url>,
 }
 
@@ -160,7 +161,7 @@ impl Address {
         Self { told, key }
     }
 
-    /// The caller's, then the page's, then the key.
+    /// The caller's URL, else the page's, else the key.
     fn url<'a>(&'a self, page: Option<&'a Url>) -> Option<&'a Url> {
         self.told.as_ref().or(page).or(self.key.as_ref())
     }
@@ -205,7 +206,7 @@ impl PyStore {
                 similarity_same_site: similarity_same_host.unwrap_or(default.similarity_same_site),
                 ..default
             };
-            // A product's recipe by its short name is stored under its whole one.
+            // A known recipe's short name is stored as its full name.
             let recipe = recipe.unwrap_or_else(|| Recipe::default().name().to_owned());
             let recipe = Recipe::parse(&recipe).map_or(recipe, |known| known.name().to_owned());
             let options = Options {
@@ -223,21 +224,25 @@ impl PyStore {
         })
     }
 
+    /// The name of the recipe of the fingerprints.
     #[getter]
     fn recipe(&self) -> &str {
         &self.recipe
     }
 
+    /// The largest Hamming distance of duplicates.
     #[getter]
     fn distance(&self) -> u32 {
         self.distance
     }
 
+    /// Whether the store is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.store.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
+    /// The number of stored documents, including duplicates.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let store = self.open()?;
         detached(py, move || Ok(usize::try_from(store.len()).unwrap_or(usize::MAX)))
@@ -247,16 +252,23 @@ impl PyStore {
         true
     }
 
+    /// The number of stored documents that are duplicates.
     #[getter]
     fn duplicates(&self, py: Python<'_>) -> PyResult<u64> {
         let store = self.open()?;
         detached(py, move || Ok(store.duplicates()))
     }
 
+    /// Whether a document with this key is stored.
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.id_of(py, key)?.is_some())
     }
 
+    /// Looks up a document and inserts it in one step. Returns the verdict.
+    ///
+    /// `content` is a parsed page, a text, HTML (text that begins with `<`), or a fingerprint, which is decided by
+    /// distance alone. Pages of one host are compared more strictly; the host comes from `url`, else from the page,
+    /// else from the key. `time` is the time for `expire`.
     #[pyo3(signature = (key, content, *, url=None, time=0))]
     fn offer(
         &self,
@@ -276,6 +288,7 @@ impl PyStore {
         })
     }
 
+    /// Offers rows in order. Errors in the input name the row and change nothing.
     #[pyo3(signature = (keys, contents, *, time=0, threads=0))]
     fn offer_list(
         &self,
@@ -321,6 +334,7 @@ impl PyStore {
         })
     }
 
+    /// Returns all stored documents that this one would duplicate, best first. Changes nothing.
     #[pyo3(signature = (content, *, key="", url=None))]
     fn matches(
         &self,
@@ -346,12 +360,13 @@ impl PyStore {
         })
     }
 
+    /// Returns documents within the distance of a fingerprint as pairs of id and distance: nearest first, then oldest.
     fn near(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Vec<(u64, u32)>> {
         let (store, value) = (self.open()?, fingerprint(value)?);
         detached(py, || Ok(store.near(value)?))
     }
 
-    /// Number of the query, document, distance.
+    /// Returns columns: number of the query, document, distance.
     fn near_words<'py>(&self, py: Python<'py>, queries: PyBackedBytes) -> PyResult<Three<'py>> {
         let store = self.open()?;
         let columns = detached(py, || {
@@ -373,31 +388,38 @@ impl PyStore {
         Ok(three(py, columns))
     }
 
+    /// Returns the id of the document with this key, or `None`.
     fn id_of(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let (store, key) = (self.open()?, Content::of(key)?);
         detached(py, || Ok(store.id_of(key.bytes())?))
     }
 
+    /// Returns the stored document with this id, or `None`.
     fn record(&self, py: Python<'_>, id: u64) -> PyResult<Option<PyRecord>> {
         let store = self.open()?;
         detached(py, || Ok(store.record(id)?.map(PyRecord)))
     }
 
+    /// Deletes a document: it matches nothing afterwards, and its key is unknown. Returns whether the id was stored.
     fn delete(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
         let store = self.open()?;
         detached(py, || Ok(store.delete(id)?))
     }
 
+    /// Stores a discarded document again, as a kept one. Returns its new id, or `None`.
     fn restore(&self, py: Python<'_>, id: u64) -> PyResult<Option<u64>> {
         let store = self.open()?;
         detached(py, || Ok(store.restore(id)?))
     }
 
+    /// Deletes every document whose time is before `before`. Returns their number.
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
         let store = self.open()?;
         detached(py, || Ok(store.expire(before)?))
     }
 
+    /// Makes all earlier changes durable. `payload`, bytes of the caller, is returned by `payload` after the next open;
+    /// `None` leaves the last payload.
     #[pyo3(signature = (payload=None))]
     fn commit(&self, py: Python<'_>, payload: Option<PyBackedBytes>) -> PyResult<()> {
         let store = self.open()?;
@@ -407,17 +429,20 @@ impl PyStore {
         })
     }
 
+    /// The payload of the last commit.
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let store = self.open()?;
         Ok(PyBytes::new(py, &detached(py, move || Ok(store.payload()))?))
     }
 
+    /// Merges all segments into one.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.open()?;
         detached(py, || Ok(store.compact()?))
     }
 
+    /// Verifies the checksums of all stored bytes. Returns the number of documents; raises `DamagedError`.
     fn check(&self, py: Python<'_>) -> PyResult<u64> {
         let store = self.open()?;
         detached(py, || {
@@ -426,10 +451,11 @@ impl PyStore {
         })
     }
 
+    /// Closes the store. Uncommitted changes are lost.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         detached(py, || {
             let store = self.store.write().unwrap_or_else(PoisonError::into_inner).take();
-            // A call on another thread may still hold it: then that call closes it.
+            // A call that still runs on another thread drops it later, which closes it.
             match store.map(Arc::try_unwrap) {
                 Some(Ok(store)) => Ok(store.close()?),
                 Some(Err(_)) | None => Ok(()),
@@ -446,7 +472,7 @@ impl PyStore {
     }
 }
 
-/// Any iterable as a list.
+/// Converts any iterable to a list.
 fn list<'py>(value: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     value.try_iter()?.collect()
 }

@@ -1,19 +1,26 @@
-//! The store's answers.
+//! The store's answers: verdicts, neighbours, records.
 
 use hapax_dedup::{Neighbour, Record, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// The stored document that another one duplicates, with the evidence.
+/// The stored document that an offered one duplicates, with the evidence.
 #[pyclass(frozen, get_all, eq, name = "Neighbour", module = "hapax")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PyNeighbour {
+    /// The document's id.
     id: u64,
+    /// The document's fingerprint, unsigned.
     fingerprint: u64,
+    /// The Hamming distance of the fingerprints.
     distance: u32,
+    /// The estimated similarity of the texts; `None` if one has no sketch.
     similarity: Option<f64>,
+    /// The required similarity.
     similarity_threshold: Option<f64>,
+    /// The evidence: `text` (equal), `hamming` or `sketch`.
     level: &'static str,
+    /// The table or band that proposed the document.
     table: Option<usize>,
 }
 
@@ -48,8 +55,11 @@ impl PyNeighbour {
 #[pyclass(frozen, get_all, eq, name = "Verdict", module = "hapax")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PyVerdict {
+    /// `new`, `duplicate`, or `known` if the key was offered before.
     kind: &'static str,
+    /// The id of the offered document.
     id: u64,
+    /// The document that it duplicates.
     of: Option<PyNeighbour>,
 }
 
@@ -65,10 +75,12 @@ impl From<Verdict> for PyVerdict {
 
 #[pymethods]
 impl PyVerdict {
+    /// Whether the document is new.
     #[getter]
     fn is_new(&self) -> bool {
         self.kind == "new"
     }
+    /// Whether the document is a duplicate.
     #[getter]
     fn is_duplicate(&self) -> bool {
         self.kind == "duplicate"
@@ -81,33 +93,39 @@ impl PyVerdict {
     }
 }
 
-/// A document as the store holds it.
+/// A stored document.
 #[pyclass(frozen, name = "Record", module = "hapax")]
 #[derive(Debug)]
 pub(crate) struct PyRecord(pub(crate) Record);
 
 #[pymethods]
 impl PyRecord {
+    /// The document's id.
     #[getter]
     fn id(&self) -> u64 {
         self.0.id
     }
+    /// The id of the document that this one duplicates, if it was discarded.
     #[getter]
     fn of(&self) -> Option<u64> {
         self.0.of
     }
+    /// The document's key.
     #[getter]
     fn key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.key)
     }
+    /// The document's fingerprint, unsigned.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.0.fingerprint.bits()
     }
+    /// The number of content words, if known.
     #[getter]
     fn tokens(&self) -> Option<u32> {
         (self.0.tokens != u32::MAX).then_some(self.0.tokens)
     }
+    /// The time given when it was offered.
     #[getter]
     fn time(&self) -> u64 {
         self.0.time

@@ -1,5 +1,5 @@
-//! Arrays of numbers as they pass the border: bytes, little-endian. Numpy and Arrow hold them so, and
-//! the stable interface of Python 3.10 has no buffers.
+//! Arrays of numbers between Rust and Python: little-endian bytes, as in numpy and Arrow, because the stable interface
+//! of Python 3.10 has no buffers.
 
 use hapax_dedup::Fingerprint;
 use pyo3::exceptions::PyValueError;
@@ -21,7 +21,7 @@ pub(crate) fn fingerprints(bytes: &[u8]) -> Result<Vec<Fingerprint>, Failure> {
     Ok(words(bytes)?.map(Fingerprint::from_bits).collect())
 }
 
-/// A fingerprint from a Python number, unsigned or two's complement.
+/// A fingerprint from a Python integer, unsigned or two's complement.
 pub(crate) fn fingerprint(value: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
     let bits = match value.extract::<u64>() {
         Ok(bits) => bits,

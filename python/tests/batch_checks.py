@@ -1,4 +1,4 @@
-"""Inputs of the batch job, and what its output must be."""
+"""Inputs of the batch job, and checks of its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conftest import article, lines, page, planted
 
 
 def fingerprint_input(path: Path, count: int, chain: int = 100) -> list[int]:
-    """Planted fingerprints, some of several pages, and some at the edges of what a sign can do."""
+    """Planted fingerprints, some of several pages, and some at the limits of signed numbers."""
     values = planted(count, chain=chain)
     values += [*values[:20], 0, 1 << 63, (1 << 63) - 1, (1 << 64) - 1, 1, (1 << 63) + 1]
     urls = [f"http://h{number % 7}.example/{number}" for number in range(len(values))]
@@ -27,7 +27,7 @@ def fingerprint_input(path: Path, count: int, chain: int = 100) -> list[int]:
 
 
 def check_fingerprints(values: list[int], output: Path, distance: int, run_binary=None) -> None:
-    """Pairs and clusters are those of the set, and by the binary if there is one."""
+    """Checks pairs and clusters against the whole set, and against the binary if available."""
     pairs = pq.read_table(output / "pairs")
     a, b = (hapax.to_unsigned(pairs.column(name)).tolist() for name in "ab")
     found = sorted(zip(a, b, strict=True))
@@ -104,7 +104,7 @@ def check_pages(output: Path, with_empty: bool = True) -> None:
 
 
 def warc_input(path: Path, packed: bool) -> None:
-    """The pages as responses, in encodings of several kinds, among records of other types."""
+    """Writes the pages as responses in several encodings, among records of other types."""
     records = [record("warcinfo", None, b"software: test\r\n")]
     for number, (url, html) in enumerate(PAGES.items()):
         body, head = html.encode(), b"Content-Type: text/html; charset=utf-8\r\n"

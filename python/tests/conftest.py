@@ -1,4 +1,4 @@
-"""What tests share: the binary, if there is one, and pages."""
+"""Fixtures: the binary, if available, and pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = (
 
 
 def article(seed: int, sentences: int = 30) -> str:
-    """A text that is always the same for its seed and like no other's."""
+    """A text that is deterministic for its seed and unlike other seeds' texts."""
     chance = random.Random(seed)
     said = []
     for _ in range(sentences):
@@ -36,7 +36,7 @@ def page(title: str, text: str, *extra: str) -> str:
 
 
 def planted(count: int, seed: int = 7, chain: int = 100) -> list[int]:
-    """Random fingerprints of which a tenth are near others, in chains too, and some repeated."""
+    """Random fingerprints; a tenth are near others, also in chains, and some are repeated."""
     chance = random.Random(seed)
     values = [chance.getrandbits(64) for _ in range(count)]
     for place in range(0, count - 1, 10):
@@ -44,7 +44,7 @@ def planted(count: int, seed: int = 7, chain: int = 100) -> list[int]:
         for _ in range(chance.randint(0, 3)):
             near ^= 1 << chance.randrange(64)
         values[place + 1] = near
-    # A chain: each is near the next only.
+    # A chain: each is near only its neighbours.
     start = chance.getrandbits(64)
     for place in range(min(chain, count)):
         values[-1 - place] = start

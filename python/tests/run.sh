@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the wheel, installs it with what the tests need into a virtual environment, and runs all tests.
+# Builds the wheel, installs it with its test dependencies in a virtual environment, and runs all tests.
 #
 #   tests/run.sh [FOLDER] [PYTEST ARGUMENTS]
 #
-# The environment is made in FOLDER, and used again if it is there; without FOLDER it is a temporary one.
-# Needs Python >= 3.10, cargo, and Java for Spark: without Java that test is skipped, but fails if CI=true.
-# CRAWL_BINARY=PATH names the program `crawl` to compare with; by default ../target/release/crawl, if there.
+# The environment is created in FOLDER, or reused if it exists; without FOLDER it is temporary.
+# Needs Python >= 3.10, cargo, and Java for Spark: without Java that test is skipped, or fails if CI=true.
+# CRAWL_BINARY=PATH is the program `crawl` to compare with; default: ../target/release/crawl, if it exists.
 set -eu
 python_folder=$(cd "$(dirname "$0")/.." && pwd)
 cd "$python_folder"

@@ -93,7 +93,7 @@ def test_archives_of_a_crawl_are_read(run_binary, tmp_path: Path) -> None:
                 assert response.status == 200 and response.body
     with (tmp_path / "a.warc").open("rb") as stream:
         given = {response.url for response in responses(stream) if response.status == 200}
-    # An exact duplicate's body is not stored again.
+    # The body of an exact duplicate is stored once.
     assert urls <= given and len(urls) >= 4
 
 
@@ -152,7 +152,7 @@ def test_overwriting_removes_only_what_a_run_wrote(tmp_path: Path, capsys) -> No
     places = ("--input", given, "--output", out, "--work", work)
     assert run(*places) == 0
     assert run(*places, "--overwrite") == 0
-    # What runs leave that are killed.
+    # Remains of killed runs.
     (work / "hapax-work" / "pages").mkdir(parents=True)
     (out / "pages" / "0.parquet").write_bytes(b"PAR1")
     assert run(*places) == 1

@@ -98,7 +98,7 @@ def test_columns_are_read_at_once() -> None:
         assert found.type == pa.int64()
         assert found.is_null().to_pylist() == [True] + [False] * 40 + [True, True]
         assert hapax.to_unsigned(found[1:41]).tolist() == one_by_one
-        # A slice, and a column of several pieces.
+        # A slice, and a column of several chunks.
         assert found[5:9].equals(hapax.fingerprints(column[5:9]))
     pieces = pa.chunked_array([texts[:3], [], texts[3:]])
     assert hapax.to_unsigned(hapax.fingerprints(pieces)).tolist() == one_by_one

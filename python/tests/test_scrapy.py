@@ -124,7 +124,7 @@ def test_scrapy_drops_and_logs_near_duplicates(server: str, tmp_path: Path, requ
     assert printed["bytes"] == len(html.encode())
     assert printed["fingerprint"] == f"{hapax.fingerprint(html):016x}"
 
-    # A second run knows the pages: it keeps the same and logs nothing again.
+    # A second run knows the pages: it keeps the same ones and logs nothing.
     crawl(tmp_path, server)
     again = {row["url"] for row in read(tmp_path / "kept.jsonl") if "url" in row}
     assert again == kept
@@ -222,7 +222,7 @@ def test_a_log_has_two_writers(tmp_path: Path, run_binary: Any) -> None:
     offer_from_binary(5)
     run_binary("check", "--data", data)
     assert len(read(log)) == 4
-    # Who keeps no checksum (an earlier version) leaves none: then lengths alone are checked.
+    # An earlier version stored no checksum; then only lengths are checked.
     with hapax.Store(data / "dedup") as store:
         position = json.loads(store.payload)
         assert position["discarded_sum"] == zlib.crc32(log.read_bytes())
@@ -276,7 +276,7 @@ def test_keys_of_a_crawl_survive_a_commit(tmp_path: Path) -> None:
 
 
 class FullDisk:
-    """A file of which half a line is written before the disk is full."""
+    """A file whose disk is full after half a line."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -362,10 +362,10 @@ def test_commits_that_fail_are_said(
     with monkeypatch.context() as patch:
         patch.setattr(DataDirectory, "commit", fail)
         pipeline.open_spider()
-        # As the reactor calls it.
+        # The reactor makes the same call.
         pipeline._timer()
     assert "a commit failed: [Errno 28] No space left" in caplog.text
     with pytest.raises(hapax.HapaxError, match="a commit failed"):
         pipeline.close_spider()
-    # It was closed all the same.
+    # The directory was closed nevertheless.
     DataDirectory(pipeline.path).close()

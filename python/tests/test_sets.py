@@ -124,7 +124,7 @@ def test_the_extension_is_what_its_stub_says() -> None:
     named |= {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
     there = {name for name in dir(_hapax) if not name.startswith("__")} | {"__version__"}
     assert named == there
-    # Nothing used them.
+    # Nothing had consumed them.
     assert not {"ranks", "RANK_WIDTH"} & there
 
 

@@ -1,4 +1,4 @@
-"""The batch job on Spark: a real master and two workers on loopback, from pyspark's own wheel."""
+"""The batch job on Spark: a real master and two workers on loopback, from pyspark's wheel."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def environment() -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_DAEMON_MEMORY": "512m",
-        # None of them lives long enough for the second compiler to pay.
+        # These processes are too short-lived for the second compiler.
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
 
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a cluster of two workers with a core each."""
+    """The address of a cluster of two workers with one core each."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         missing("Java")
     folder = tmp_path_factory.mktemp("spark")
@@ -106,12 +106,12 @@ def submit(master: str, *arguments: object, code: int = 0) -> str:
     ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=500)
     assert done.returncode == code, done.stderr[-4000:]
-    # What the program says on stderr, spark-submit passes on to stdout.
+    # spark-submit passes the program's stderr to stdout.
     return done.stdout
 
 
 def test_a_cluster_finds_what_one_machine_finds(master: str, tmp_path: Path, request) -> None:
-    # With ANSI rules, Spark's default, the overflow of a sign would end the job.
+    # With ANSI rules, Spark's default, an overflow would end the job.
     values = fingerprint_input(tmp_path / "in.parquet", 10_000, chain=6)
     out = submit(master, "--input", tmp_path / "in.parquet", "--output", tmp_path / "out")
     run_binary = request.getfixturevalue("run_binary") if os.environ.get("CRAWL_BINARY") else None
@@ -130,11 +130,11 @@ def test_a_cluster_finds_what_one_machine_finds(master: str, tmp_path: Path, req
 def test_pages_and_archives_are_read_on_the_workers(master: str, tmp_path: Path) -> None:
     page_input(tmp_path / "pages.parquet")
     warc_input(tmp_path / "a.warc.gz", packed=True)
-    # The same pages twice, by their URLs: each is in its cluster once more.
+    # The same pages twice: each URL is in its cluster twice.
     places = [tmp_path / "pages.parquet", tmp_path / "a.warc.gz"]
     from hapax.batch.engine_datafusion import is_output
 
-    # Over what an earlier run wrote, by another engine.
+    # Overwrites the output of another engine.
     earlier = ["--input", str(places[0]), "--output", str(tmp_path / "out"), "--quiet"]
     assert command.main(earlier) == 0
     (tmp_path / "mine" / "hapax-work").mkdir(parents=True)

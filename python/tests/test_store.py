@@ -192,7 +192,7 @@ def test_other_threads_run_while_a_store_is_asked(ask: Callable[[hapax.Store], o
     done.set()
     writer.join()
     ticking.join()
-    # Those that waited: for the writer, or for the interpreter while it read its arguments.
+    # Waiting calls: for the writer, or for the interpreter while arguments are read.
     waited = [(start, end) for start, end in asked if end - start > 0.05]
     meanwhile = [sum(start < at < end for at in ticks) / (end - start) for start, end in waited]
     assert max(meanwhile) > 50, f"ticks a second while each of them waited: {meanwhile}"
@@ -233,7 +233,7 @@ def test_verdicts_are_those_of_the_binary(run_binary, tmp_path: Path) -> None:
             assert verdict.of.distance == expected["distance"]
             assert verdict.of.similarity == expected["similarity"]
     assert kinds == {"new", "duplicate"}
-    # The store of the one is read by the other.
+    # Each reads the other's store.
     with hapax.Store(tmp_path / "dedup") as theirs:
         assert len(theirs) == 30
         assert theirs.offer(*documents[0]).kind == "known"

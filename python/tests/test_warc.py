@@ -1,4 +1,4 @@
-"""Responses out of WARC files."""
+"""Responses from WARC files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_heads_are_bounded() -> None:
     for endless in (fields * 5000, b"x" * (1 << 17)):
         with pytest.raises(ValueError, match="name: a head of more than 65536 bytes"):
             list(warc.responses(io.BytesIO(b"WARC/1.1\r\n" + endless), "name"))
-    # A response with such a head is passed over, and the next one is read.
+    # A response with such a head is skipped, and the next one is read.
     start = b"HTTP/1.1 200 OK\r\n"
     assert bodies(start + fields * 5000 + b"\r\nbody", start + b"\r\nnext") == [b"next"]
     assert bodies(start + fields * 4000 + b"\r\nbody") == [b"body"]

@@ -1,14 +1,13 @@
-//! Files and folders of our crates that import each other in a circle: there are none, and it stays so.
+//! Fails when files or folders of one of our crates import each other in a circle.
 //!
-//! What a file imports is read from its `use` lines and from the paths in its text. Names that a file only hands on
-//! (`pub use`) are looked for where they come from. Tests may import what they like.
+//! Imports are read from `use` lines and from paths in the text. Re-exported names (`pub use`) count as imports from
+//! their origin. Tests may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// The roots of crates: the file, below its folder the modules.
 const ROOTS: [&str; 14] = [
     "crates/cli/main.rs",
     "crates/cluster/src/lib.rs",
@@ -28,7 +27,7 @@ const ROOTS: [&str; 14] = [
 
 type Module = Vec<String>;
 
-/// A crate: its files by module, and what each hands on.
+/// A crate: its files and their texts by module, and the re-exports of each.
 #[derive(Debug, Default)]
 struct Crate {
     files: BTreeMap<Module, PathBuf>,
@@ -36,7 +35,7 @@ struct Crate {
     handed_on: BTreeMap<Module, Vec<(Module, String)>>,
 }
 
-/// Fails where a circle is.
+/// Fails if there is a circle.
 pub(crate) fn run() -> Result<()> {
     let mut found = Vec::new();
     for root in ROOTS {
@@ -62,7 +61,7 @@ fn circles_below(root: &Path) -> Result<Vec<Vec<String>>> {
         arrows.insert(module.clone(), krate.imports(module));
     }
     let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
-    // Each folder as one room, at each depth; at the last one the rooms are files.
+    // Merge the modules of each folder, at each depth; at the greatest depth they are single files.
     let deepest = modules.iter().map(Vec::len).max().unwrap_or(0);
     for depth in 1..=deepest {
         let room = |module: &Module| -> Module { module.iter().take(depth).cloned().collect() };
@@ -123,7 +122,7 @@ impl Crate {
         Ok(())
     }
 
-    /// The names that a module hands on, each with where it comes from.
+    /// Records the names that a module re-exports, each with its origin.
     fn note_handed_on(&mut self, module: &Module) {
         let mut names = Vec::new();
         for (is_public, path) in uses(&self.texts[module]) {
@@ -135,13 +134,13 @@ impl Crate {
         self.handed_on.insert(module.clone(), names);
     }
 
-    /// The modules from which a module takes something.
+    /// The modules from which a module imports.
     fn imports(&self, module: &Module) -> BTreeSet<Module> {
         let text = &self.texts[module];
         let mut found = BTreeSet::new();
         let mut take = |path: &[String]| {
             let Some(mut target) = self.resolve(module, path) else { return };
-            // Handed on: the file that has it is the one.
+            // Follow re-exports to the file that defines the name.
             for _ in 0..8 {
                 let next = self.handed_on.get(&target).and_then(|names| {
                     let wanted = path.iter().rev().find(|part| !target.contains(part))?;
@@ -158,7 +157,7 @@ impl Crate {
             }
         };
         for (is_public, path) in uses(text) {
-            // A face hands names on, and takes nothing for itself.
+            // A re-export is not an import.
             if !is_public {
                 take(&path);
             }
@@ -195,7 +194,7 @@ impl Crate {
     }
 }
 
-/// A text without its tests, comments and modules written in place: those see their own file.
+/// A text without its tests, comments and inline modules, which see the file's own names.
 fn without_tests(text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines().peekable();
@@ -225,7 +224,7 @@ fn without_tests(text: &str) -> String {
             continue;
         }
         if is_test {
-            // A further attribute, or the beginning of a longer item.
+            // Another attribute, or the beginning of a longer item.
             continue;
         }
         out.push_str(line);
@@ -239,7 +238,7 @@ fn balance(line: &str) -> i64 {
     count('{') - count('}')
 }
 
-/// All paths of `use` lines, each with whether it is handed on.
+/// All paths of `use` lines, each with whether it is re-exported.
 fn uses(text: &str) -> Vec<(bool, Module)> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -278,7 +277,6 @@ fn expand(tree: &str, before: &[String], paths: &mut Vec<Module>) {
         tree[..brace].split("::").map(|part| part.trim().to_owned()).filter(|p| !p.is_empty()),
     );
     let list = tree[brace + 1..].trim_end().trim_end_matches('}');
-    // The last brace closes this one.
     let list = &tree[brace + 1..tree.rfind('}').unwrap_or(brace + 1 + list.len())];
     let (mut depth, mut start) = (0, 0);
     for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
@@ -296,7 +294,7 @@ fn expand(tree: &str, before: &[String], paths: &mut Vec<Module>) {
     }
 }
 
-/// Paths in the text that begin at the crate or above.
+/// Paths in the text that begin with `crate` or `super`.
 fn paths(text: &str) -> Vec<Module> {
     let mut found = Vec::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with("use ")) {
@@ -319,7 +317,7 @@ fn paths(text: &str) -> Vec<Module> {
     found
 }
 
-/// The rooms that reach themselves over others, those of one circle together.
+/// The modules that reach themselves, grouped by circle.
 fn circles(arrows: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     let reach = |from: &Module| -> BTreeSet<Module> {
         let mut seen = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! The kill loop of the dedup store. A child offers documents and prints each commit that returned;
-//! the parent kills it, opens the store, and asks for every acknowledged document.
+//! The kill loop of the dedup store. A child offers documents and prints each commit that returned. The parent kills
+//! it, opens the store, and looks for every acknowledged document.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -14,20 +14,20 @@ use hapax_dedup::{Document, Fingerprint, Options, Sketch, Store};
 
 use crate::rng::Rng;
 
-/// Of so many cycles on, R1 (docs/reliability.md) says how many kills must hit what is hard to hit.
+/// Cycles from which R1 (docs/reliability.md) requires shares of kills in rare moments.
 const SHARES_FROM: u64 = 1000;
-/// Of 1,000 kills so many while the store is being opened, and while a segment is being written.
+/// Required kills of 1,000: while the store opens, and while a segment is written.
 const WHILE_OPENING: u64 = 300;
 const WHILE_WRITING: u64 = 100;
-/// One document in so many is held against what it must be, and so many of the last ones.
+/// Every 31st document and the last 150 are compared with their expected values.
 const SAMPLE: u64 = 31;
 const LAST: u64 = 150;
 
 const SIGKILL: i32 = 9;
-/// A store is begun anew from so many documents on, so that a cycle stays short, and its cache has begun anew before.
+/// Documents from which a new store is started, to keep cycles short. The cache has been rebuilt before that.
 const MOST: u64 = 150_000;
 
-/// Every document is a function of its number, so the parent needs no copy of them.
+/// Every document is a function of its number, so the parent needs no copy.
 fn fingerprint(number: u64) -> Fingerprint {
     let mut rng = Rng(number / 4);
     let base = rng.next();
@@ -40,19 +40,19 @@ fn key(number: u64) -> String {
     format!("document {number}")
 }
 
-/// Other options in each life: they may change what is written when, never what is found.
+/// Each life has other options. They may change when files are written, but not the answers.
 fn options(rng: &mut Rng) -> Options {
     Options {
         memtable_documents: 100 + rng.below(2000) as usize,
         merge_bytes: 1 << (8 + rng.below(20)),
         bytes_per_fingerprint: 20.0 + rng.below(80) as f64,
-        // Nothing resident, as in a crawl; what is let go as it grows; all of it.
+        // Nothing resident, as in a crawl; a limit that is exceeded; everything resident.
         resident_bytes: [0, 1 << 20, 512 << 20][rng.below(3) as usize],
         ..Options::default()
     }
 }
 
-/// One for all four of a group.
+/// All four documents of a group have the same sketch.
 fn sketch(number: u64) -> Option<Sketch> {
     let base = number / 4;
     Sketch::from_hashes((0..40).map(|i| Rng(base * 100 + i).next()))
@@ -60,7 +60,7 @@ fn sketch(number: u64) -> Option<Sketch> {
 
 const TOKENS: u32 = 100;
 
-/// Whether a commit deletes a document again.
+/// Whether a later commit deletes the document.
 const fn goes(number: u64) -> bool {
     number % 11 == 10
 }
@@ -74,8 +74,7 @@ fn offer(store: &Store, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// Offers documents from where the store ends until it is killed. Every eleventh is deleted again
-/// in the next commit.
+/// Offers documents from the store's end on until it is killed. The next commit deletes every eleventh.
 pub(crate) fn child(folder: &str, seed: u64) -> Result<()> {
     let mut rng = Rng(seed);
     let mut out = std::io::stdout();
@@ -100,14 +99,13 @@ pub(crate) fn child(folder: &str, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// What the kills hit.
+/// Kills that hit an open, and the writing of a segment.
 #[derive(Debug, Default)]
 struct Hits {
     open: u64,
     merge: u64,
 }
 
-/// Kills a writer `cycles` times and checks the store after each.
 pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("hapax-crash-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -117,7 +115,7 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
     let mut checked = 0;
     for cycle in 0..cycles {
         let acknowledged = one_life(&folder, &mut rng, &mut opens, &mut hits)?;
-        // What a merge leaves when it is killed.
+        // A killed merge leaves an unfinished segment.
         hits.merge += u64::from(is_writing(&folder));
         let store = Store::open(&folder, options(&mut rng))
             .with_context(|| format!("cycle {cycle}: the store does not open"))?;
@@ -142,7 +140,7 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
 }
 
 fn check(store: &Store, acknowledged: u64) -> Result<()> {
-    // From here on the cache is asked too.
+    // The checks below also read the cache.
     ensure!(!store.cache_was_set_aside(), "a kill has damaged the cache of keys");
     let end = store.next_id();
     ensure!(end >= acknowledged, "{end} documents, {acknowledged} were acknowledged");
@@ -154,7 +152,7 @@ fn check(store: &Store, acknowledged: u64) -> Result<()> {
     let mut gone = 0;
     for number in 0..end {
         let id = store.id_of(key(number).as_bytes())?;
-        // The last ones may wait for the commit that deletes them.
+        // The last documents may await the commit that deletes them.
         let may_go = goes(number);
         ensure!(id == Some(number) || may_go && id.is_none(), "document {number} has id {id:?}");
         ensure!(!may_go || id.is_none() || number + 60 >= end, "document {number} was deleted");
@@ -168,7 +166,7 @@ fn check(store: &Store, acknowledged: u64) -> Result<()> {
     Ok(())
 }
 
-/// Holds a document's record, its verdict and its neighbours against what they must be.
+/// Compares a document's record, verdict and neighbours with the expected ones.
 fn holds(store: &Store, number: u64) -> Result<()> {
     let record = store.record(number)?.context("no record")?;
     let same = record.fingerprint == fingerprint(number)
@@ -178,7 +176,7 @@ fn holds(store: &Store, number: u64) -> Result<()> {
     let first = number / 4 * 4;
     let near = store.near(fingerprint(number))?;
     if goes(first) {
-        // Then it depends on when it went: each is new, or a copy of one before it of its group.
+        // The group's first document is deleted, so the verdict depends on when: new, or a copy of an earlier one.
         let of = record.of.unwrap_or(first);
         ensure!((first..=number).contains(&of), "it is a copy of {of}");
         let own = |&(id, _): &(u64, u32)| id / 4 == number / 4;
@@ -193,7 +191,7 @@ fn holds(store: &Store, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether enough kills hit what is hard to hit.
+/// Fails if too few kills hit the rare moments.
 fn shares(cycles: u64, hits: &Hits) -> Result<()> {
     let least = |share: u64| if cycles < SHARES_FROM { 0 } else { cycles * share / 1000 };
     let (open, merge) = (least(WHILE_OPENING), least(WHILE_WRITING));
@@ -202,7 +200,7 @@ fn shares(cycles: u64, hits: &Hits) -> Result<()> {
     Ok(())
 }
 
-/// What a life is to be killed in. Moments drawn from the whole of a life alone seldom meet what is soon over.
+/// The moment to kill in. Random moments alone rarely hit short phases.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Aim {
     Opening,
@@ -210,7 +208,7 @@ enum Aim {
     Anything,
 }
 
-/// Of ten lives five are to end while they open, two beside a segment that is being written.
+/// Weights: of ten lives five end while they open, two while a segment is written.
 const AIMS: [(u64, Aim); 3] = [(5, Aim::Opening), (2, Aim::Writing), (3, Aim::Anything)];
 
 fn aim(rng: &mut Rng) -> Aim {
@@ -224,18 +222,17 @@ fn aim(rng: &mut Rng) -> Aim {
     Aim::Anything
 }
 
-/// The longest life in which anything may be met.
+/// The longest life when any moment may be hit.
 const LIFE: Duration = Duration::from_millis(150);
-/// So long a segment is waited for, and so long after it was seen the kill may come.
+/// How long to wait for a segment, and the longest delay of the kill after one was seen.
 const NO_SEGMENT: Duration = Duration::from_millis(400);
 const SEGMENT: Duration = Duration::from_millis(2);
-/// How often it is looked whether one is being written.
 const LOOK: Duration = Duration::from_micros(100);
-/// As long as an open is taken to be before one was seen, and how many of the last ones tell.
+/// The assumed time of an open before one was measured, and the number of measured ones that count.
 const FIRST_OPEN: Duration = Duration::from_millis(4);
 const OPENS: usize = 16;
 
-/// How long the last opens took that were not killed.
+/// Durations of the last opens that were not killed.
 #[derive(Debug, Default)]
 struct Opens(VecDeque<Duration>);
 
@@ -247,7 +244,7 @@ impl Opens {
         }
     }
 
-    /// A moment within an open as long as the middle one of them.
+    /// A random moment within an open of median duration.
     fn moment(&self, rng: &mut Rng) -> Duration {
         let mut sorted: Vec<_> = self.0.iter().copied().collect();
         sorted.sort_unstable();
@@ -259,7 +256,7 @@ fn random(rng: &mut Rng, below: Duration) -> Duration {
     Duration::from_nanos(rng.below(u64::try_from(below.as_nanos()).unwrap_or(u64::MAX)))
 }
 
-/// Whether a segment, or what is sorted for it, lies there unfinished.
+/// Whether an unfinished segment, or a file sorted for one, is in the folder.
 fn is_writing(folder: &Path) -> bool {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     files.map(|file| file.file_name()).any(|name| {
@@ -268,7 +265,7 @@ fn is_writing(folder: &Path) -> bool {
     })
 }
 
-/// Starts a writer, kills it, and says what it had acknowledged.
+/// Starts a writer, kills it, and returns the number of documents it had acknowledged.
 fn one_life(folder: &Path, rng: &mut Rng, opens: &mut Opens, hits: &mut Hits) -> Result<u64> {
     let mut child = Command::new(std::env::current_exe()?)
         .arg("crash-child")
@@ -287,7 +284,7 @@ fn one_life(folder: &Path, rng: &mut Rng, opens: &mut Opens, hits: &mut Hits) ->
     match aim(rng) {
         Aim::Anything => std::thread::sleep(random(rng, LIFE)),
         Aim::Opening => {
-            // One that cannot begin ends by itself, and is told below.
+            // A child that cannot start ends by itself; the check below reports it.
             lines.extend(said.recv());
             std::thread::sleep(opens.moment(rng));
         }
@@ -308,7 +305,7 @@ fn one_life(folder: &Path, rng: &mut Rng, opens: &mut Opens, hits: &mut Hits) ->
     let at = |word: &str| lines.iter().find(|(_, line)| line.starts_with(word)).map(|(at, _)| *at);
     match (at("begin"), at("open")) {
         (Some(begun), Some(opened)) => opens.add(opened - begun),
-        // Those that were killed before they had begun do not count.
+        // Kills before the open began do not count.
         (begun, _) => hits.open += u64::from(begun.is_some()),
     }
     Ok(lines.iter().filter_map(|(_, line)| line.parse().ok()).next_back().unwrap_or(0))

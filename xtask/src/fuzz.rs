@@ -1,4 +1,4 @@
-//! Every fuzz target: over what earlier runs found worth keeping, then for some seconds.
+//! Runs every fuzz target: first over the kept inputs of earlier runs, then for N seconds with new inputs.
 
 use std::fs;
 use std::io::Write;
@@ -8,22 +8,21 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// How the targets run.
 #[derive(Debug)]
 pub(crate) struct How<'a> {
-    /// So long each, after what is kept.
+    /// Time for new inputs of each target, after its kept inputs.
     pub(crate) seconds: u64,
-    /// Where their random choices begin; anywhere if it is 0.
+    /// libFuzzer's random seed; 0 is a random one.
     pub(crate) seed: u64,
-    /// Of cargo fuzz: the address sanitizer, another one, or `none`.
+    /// cargo fuzz's sanitizer: `address`, another one, or `none`.
     pub(crate) sanitizer: &'a str,
-    /// Where programs lie that are there already; without it cargo fuzz compiles them.
+    /// The folder of compiled targets; without it cargo fuzz compiles them.
     pub(crate) built: Option<&'a str>,
-    /// So many at a time: one takes one core.
+    /// Targets that run at a time; each takes one core.
     pub(crate) jobs: u64,
 }
 
-/// Runs every target. After the first that finds something no other begins.
+/// Runs every target. After a target has failed, no further target starts.
 pub(crate) fn run(how: &How<'_>) -> Result<()> {
     let targets = Mutex::new(targets()?.into_iter());
     let failed = Mutex::new(Vec::new());
@@ -51,7 +50,6 @@ pub(crate) fn run(how: &How<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The name of each, in their order.
 fn targets() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for file in fs::read_dir("fuzz/fuzz_targets")
@@ -64,8 +62,8 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// What is kept of one target's corpus once, then new inputs. What it says is printed in one piece, for others may
-/// run beside it.
+/// Runs a target once over its kept corpus, then with new inputs. Prints its output in one piece, because other
+/// targets may run at the same time.
 fn fuzz(target: &str, how: &How<'_>) -> Result<()> {
     let corpus = format!("fuzz/corpus/{target}");
     fs::create_dir_all(&corpus)?;
@@ -103,25 +101,25 @@ fn fuzz(target: &str, how: &How<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Branches that what is kept takes at least; a target that is not instrumented has none.
+/// Branches that the kept corpus covers at least; a target without instrumentation covers 0.
 const LEAST_COVERED: u64 = 50;
 
-/// How many branches libFuzzer says were taken.
+/// The number of covered branches that libFuzzer reports.
 fn covered(said: &str) -> u64 {
     let after = said.rsplit_once(" cov: ").map_or("", |(_, after)| after);
     after.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// What a target may take for one input: its goal is a second, with sanitizers too. In a short run, on a machine that
-/// may do something else, a pause of that is no find.
+/// libFuzzer's time limit for one input: 1 s, with sanitizers too. A short run allows 5 s, because a pause of a busy
+/// machine is not a finding.
 const fn timeout(seconds: u64) -> &'static str {
     if seconds < 60 { "-timeout=5" } else { "-timeout=1" }
 }
 
-/// What runs a target over some folders, of which the first takes what is new; libFuzzer's flags are to follow.
+/// The command that runs a target over folders; new inputs are stored in the first. libFuzzer's flags follow.
 fn program(target: &str, folders: &[&String], how: &How<'_>) -> Result<Command> {
     let Some(built) = how.built else {
-        // As a user would call it: the toolchain of this program stands in the environment.
+        // Without this program's toolchain, which the environment names.
         let mut command = crate::as_called_by_a_user("cargo");
         command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
         command.args(["+nightly", "fuzz", "run", "--sanitizer", how.sanitizer, target]);
@@ -135,7 +133,7 @@ fn program(target: &str, folders: &[&String], how: &How<'_>) -> Result<Command> 
     Ok(command)
 }
 
-/// What is kept of a target's corpus; hundreds of small files, so it lies in one archive.
+/// Unpacks the kept corpus of a target: hundreds of small files in one archive.
 fn unpack(archive: &str, folder: &str) -> Result<()> {
     fs::create_dir_all(folder)?;
     let done = Command::new("tar").args(["-xzf", archive, "-C", folder]).status()?;

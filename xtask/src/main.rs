@@ -15,7 +15,7 @@ mod whole;
 
 use std::process::ExitCode;
 
-/// The program's own, for what it holds back is part of what is measured.
+/// The program's allocator: the memory that it retains is part of the measurements.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -120,13 +120,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The cargo that runs this program.
 fn cargo() -> std::process::Command {
     as_called_by_a_user(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
 }
 
-/// A program without what `cargo run` says of this package in the environment: build scripts that ask for it (ring's)
-/// would run anew, and all that depends on them be compiled again.
+/// A command without the variables that `cargo run` sets for this package. Build scripts that read them (ring's)
+/// would run again, and all their dependents would be recompiled.
 fn as_called_by_a_user(program: &str) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -144,14 +143,13 @@ fn cores() -> u64 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64)
 }
 
-/// The program itself, as new as its sources.
 fn built() -> anyhow::Result<()> {
     let status = cargo().args(["build", "--release", "--locked", "--bin", "crawl"]).status()?;
     anyhow::ensure!(status.success(), "the build failed: {status}");
     Ok(())
 }
 
-/// Serves the synthetic web until the process is ended.
+/// Serves the synthetic web until the process ends.
 fn serve(pages: u64, port: u64) -> anyhow::Result<()> {
     use std::io::Write;
     let server = web::Server::start(pages, port.try_into()?)?;
@@ -161,10 +159,10 @@ fn serve(pages: u64, port: u64) -> anyhow::Result<()> {
     }
 }
 
-/// Runs some of the product's tests, seen.
+/// Runs some of the product's tests, with their output.
 fn tests(names: &[&str], environment: &[(&str, String)]) -> anyhow::Result<()> {
     let status = cargo()
-        // Of all default members, as the tests are built before: features are one set.
+        // For all default members, as in earlier builds of the tests: the features are the same.
         .args(["test", "--release", "--locked", "--test", "tests", "--"])
         .args(names)
         .args(["--nocapture", "--test-threads", "1"])

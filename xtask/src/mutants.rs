@@ -1,4 +1,4 @@
-//! Planted bugs: each is put into a copy of the sources, and the tests of its crate must fail.
+//! Plants each bug in a copy of the sources; a test of its crate must fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,23 +9,23 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// No limit.
 pub(crate) const ALL: u64 = 1000;
-/// The folder of the program, which belongs to the root package.
+/// The folder of the program, whose package is the root package.
 const PROGRAM: &str = "cli";
 
-/// So often the test that is written down is asked where no other is.
+/// Runs of a bug's named test when no other test runs: a race does not fail each time.
 const TRIES: u32 = 3;
 
-/// One planted bug: a file of a crate (`FILE`, with `--features NAMES` where the tests need them and `--test NAME`
-/// for the one that is asked first, and `--slow` if that takes long without optimisation), what stands there, and what is put in its place.
+/// One planted bug. Its file contains a line `FILE`, then the sound source and its replacement. `FILE` may be
+/// followed by `--features NAMES` (features that the tests need), `--test NAME` (the test to run first) and `--slow`
+/// (that test takes long without optimisation).
 #[derive(Debug)]
 struct Mutant {
-    /// The folder of the crate, and the name of the file that describes the bug.
+    /// The crate's folder and the name of the file that describes the bug.
     name: String,
     krate: String,
     features: String,
-    /// Part of the name of the test that notices it soonest; empty where nobody has written it down.
+    /// Part of the name of the test that fails soonest; empty if the file names no test.
     first: String,
     slow: bool,
     file: PathBuf,
@@ -33,9 +33,9 @@ struct Mutant {
     planted: String,
 }
 
-/// Plants every bug whose name contains `only`, at most `limit` of them, evenly chosen; others by another
-/// `from`. With a limit only those whose test is written down, which alone is asked then; and none
-/// of the program itself, for each of which it is built.
+/// Plants bugs whose name contains `only`: at most `limit`, evenly chosen from offset `from`. With a limit only bugs
+/// with a named test are planted, only that test runs, and bugs of the program are excluded (each needs a build of
+/// it).
 pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
     let mut mutants = all(root)?;
@@ -80,7 +80,6 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     Ok(())
 }
 
-/// Every planted bug, by name.
 fn all(root: &Path) -> Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
     for krate in fs::read_dir(root.join("crates"))? {
@@ -121,14 +120,13 @@ fn read(krate: &str, path: &Path) -> Result<Mutant> {
     })
 }
 
-/// A copy of the sources.
 #[derive(Debug)]
 struct Sources {
     folder: PathBuf,
-    /// Apart from where all else is built: cargo takes a crate of another copy of a workspace for the same one, so
-    /// what was built with a bug would be used there.
+    /// Separate from other builds: cargo identifies a crate in another copy of a workspace with the original, so it
+    /// would reuse a build that contains a bug.
     target: PathBuf,
-    /// By the tests that are written down alone, without optimisation if they can be.
+    /// Runs only the named tests, without optimisation where possible.
     quick: bool,
 }
 
@@ -141,9 +139,8 @@ impl Sources {
         Ok(Self { folder, target: own.join("target"), quick })
     }
 
-    /// The test that notices a bug: that of its description, else any where there is time for all.
+    /// Returns the test that fails because of a bug: the named test, otherwise any test unless `quick`.
     fn notices(&self, mutant: &Mutant) -> Result<Option<String>> {
-        // A race is not lost each time.
         for _ in 0..if self.quick { TRIES } else { 1 } {
             if !mutant.first.is_empty()
                 && let Some(test) = self.fails(mutant, &mutant.first)?
@@ -154,19 +151,19 @@ impl Sources {
         if self.quick { Ok(None) } else { self.fails(mutant, "") }
     }
 
-    /// A test of the bug's crate, of those with a name like `only`, that does not pass; sources that do not compile
-    /// are no planted bug.
+    /// Returns a failing test of the bug's crate, of those whose name contains `only`. Sources that do not compile
+    /// are an error.
     fn fails(&self, mutant: &Mutant, only: &str) -> Result<Option<String>> {
         let cargo = |args: &[&str]| {
             let mut command = crate::as_called_by_a_user(env!("CARGO"));
             command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
-            // Most of the crate that is changed is as it was.
+            // The changed crate is mostly unchanged.
             command.env("CARGO_INCREMENTAL", "1").env("PROPTEST_CASES", "64");
             let profile = if self.quick && !mutant.slow { "dev" } else { "release" };
             command.args(["test", "--profile", profile, "-p"]);
             match mutant.krate.as_str() {
                 PROGRAM => command.args(["hapax", "--bins", "--tests"]),
-                // Whole crawls by the program notice what is wrong with the engine.
+                // Errors in the engine appear in whole crawls by the program.
                 "crawl" | "data" => {
                     command.arg(format!("hapax-{}", mutant.krate));
                     command.args(["-p", "hapax", "--lib", "--bins", "--tests"])
@@ -183,14 +180,14 @@ impl Sources {
     }
 }
 
-/// The first test that the output of tests calls failed.
+/// The first failed test in the output of `cargo test`.
 fn failed(output: &str) -> String {
     let name =
         |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
     output.lines().find_map(name).unwrap_or_else(|| "no test by its name".to_owned())
 }
 
-/// Everything that a build needs.
+/// Copies all files that a build needs.
 fn copy_sources(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -220,7 +217,7 @@ mod tests {
         assert_eq!(failed("killed"), "no test by its name");
     }
 
-    /// So that whoever moves code moves its bugs along.
+    /// Fails when code was moved or changed and its planted bug was not.
     #[test]
     fn every_planted_bug_finds_its_place() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -1,7 +1,7 @@
 //! Draws measured figures: each `docs/figures/NAME.csv` becomes `docs/pictures/NAME.svg`.
 //!
-//! A file says `# title:`, `# x: LABEL [log]`, and `# y: LABEL [log]` for all columns in one panel,
-//! or `# panels: LABEL | LABEL ...` for a panel each. Then names of the columns, then numbers.
+//! A file begins with `# title:`, `# x: LABEL [log]`, and `# y: LABEL [log]` for all columns in one panel, or
+//! `# panels: LABEL | LABEL ...` for a panel each. Then follow the column names and the numbers.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::report;
 
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 70.0;
-/// Room for names, where one panel shows all.
+/// Space for column names in a single panel.
 const NAMES: f64 = 190.0;
 const MARGIN: f64 = 20.0;
 const HEIGHT: f64 = 300.0;
@@ -39,7 +39,7 @@ impl Axis {
         if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value }
     }
 
-    /// Where lines are drawn between two places, and what is said there.
+    /// Positions and labels of grid lines between two values.
     fn ticks(&self, low: f64, high: f64) -> Vec<(f64, String)> {
         let step = if self.log {
             ((high - low) / 8.0).ceil().max(1.0)
@@ -58,7 +58,7 @@ impl Axis {
     }
 }
 
-/// A number for people: 1000000 is 1M.
+/// A short form of a number: 1000000 is 1M.
 fn short(value: f64) -> String {
     for (unit, name) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if value.abs() >= unit {
@@ -89,7 +89,7 @@ impl Figure {
                     "x" => figure.x = Axis::read(value),
                     "y" => figure.y = Some(Axis::read(value)),
                     "panels" => figure.panels = value.split('|').map(Axis::read).collect(),
-                    // Where the figures come from.
+                    // The figures' source, for readers of the file.
                     _ => {}
                 }
             } else if figure.names.is_empty() {
@@ -133,7 +133,6 @@ impl Figure {
         )
     }
 
-    /// Where the lines end.
     fn right(&self) -> f64 {
         WIDTH - if self.y.is_some() { NAMES } else { MARGIN }
     }
@@ -208,7 +207,7 @@ impl Figure {
     }
 }
 
-/// The least and the greatest, a little apart.
+/// The minimum and the maximum, never equal.
 fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -223,7 +222,6 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Draws all figures of a folder.
 pub(crate) fn run(figures: &Path, pictures: &Path) -> Result<()> {
     let mut files: Vec<_> = std::fs::read_dir(figures)
         .with_context(|| figures.display().to_string())?

@@ -1,4 +1,4 @@
-/// splitmix64: the same numbers on every run.
+/// The generator splitmix64: the same numbers on every run.
 #[derive(Debug)]
 pub(crate) struct Rng(pub(crate) u64);
 

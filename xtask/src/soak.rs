@@ -1,5 +1,5 @@
-//! An hour on the synthetic web, with a kill every 30 to 90 seconds: memory, file handles and disk are
-//! looked at each second, and must not grow but by what a page takes.
+//! Crawls the synthetic web for an hour, with a kill every 30 to 90 seconds. Samples memory, file handles and disk
+//! each second; they must not grow by more than new pages take.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,29 +12,27 @@ use crate::rng::Rng;
 use crate::whole::{AGAIN_PER_KILL, Job, Running};
 
 const LOOK: Duration = Duration::from_secs(1);
-/// What the second half may take more than the first, of memory, handles, and disk a page.
+/// Highest ratio of second to first half, for memory, handles, and disk a page.
 const GROWTH: f64 = 1.25;
-/// Of fewer minutes only the pages are judged.
+/// Shorter runs (in minutes) check only the pages.
 const JUDGED_FROM: u64 = 5;
-/// A crawl's first seconds are its own.
+/// Seconds after each start whose samples are ignored.
 const WARM: f64 = 20.0;
-/// Bytes of memory that a known URL may cost.
 const URL_BYTES: f64 = 60.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     seconds: f64,
-    /// Pages that were asked for.
     pages: u64,
     memory_mib: f64,
     handles: u64,
     disk_mib: f64,
     kills: u64,
-    /// Since the process began.
+    /// Seconds since the process started.
     life: f64,
 }
 
-/// Soaks for some minutes, and writes what was seen to a file.
+/// Crawls for `minutes` minutes and writes the samples to `csv`.
 pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()> {
     let job = Job::new(pages)?;
     let mut rng = Rng(seed);
@@ -55,7 +53,7 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
             sample.pages = job.server.seen.distinct();
             sample.kills = kills;
             samples.push(sample);
-            // What is cut off is there up to here.
+            // An aborted run leaves the samples of all full minutes.
             if samples.len() % 60 == 0 {
                 write(csv, &samples)?;
             }
@@ -64,8 +62,8 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
             crawl.kill()?;
             kills += 1;
         } else {
-            // In order: what a kill leaves half done, a page in the index beside a better one, is
-            // mended by the next open only.
+            // An orderly end. After a kill the index may contain a page beside its better version until the next open
+            // repairs it.
             crawl.interrupt()?;
         }
     }
@@ -80,7 +78,7 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
     judge(&samples)
 }
 
-/// Whether the second half of the samples is like the first.
+/// Fails if the second half of the samples uses more than the first.
 fn judge(samples: &[Sample]) -> Result<()> {
     let warm: Vec<&Sample> = samples.iter().filter(|sample| sample.life > WARM).collect();
     let (early, late) = warm.split_at(warm.len() / 2);
@@ -106,7 +104,6 @@ fn judge(samples: &[Sample]) -> Result<()> {
     Ok(())
 }
 
-/// Private memory and open files of a process, and what a folder takes.
 fn look(process: u32, folder: &Path) -> Result<Sample> {
     Ok(Sample {
         memory_mib: private_memory(process)? as f64 / (1 << 20) as f64,
@@ -116,7 +113,7 @@ fn look(process: u32, folder: &Path) -> Result<Sample> {
     })
 }
 
-/// Bytes of a process that are no file's.
+/// Resident bytes of a process that no file backs (`RssAnon`).
 pub(crate) fn private_memory(process: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -124,12 +121,11 @@ pub(crate) fn private_memory(process: u32) -> Result<u64> {
     Ok(kib.context("/proc without RssAnon")? * 1024)
 }
 
-/// Bytes of the files in a folder and below.
 pub(crate) fn size(folder: &Path) -> u64 {
     let mut open = vec![PathBuf::from(folder)];
     let mut all = 0;
     while let Some(next) = open.pop() {
-        // Files come and go while we look.
+        // Files may appear and disappear meanwhile.
         for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
             match entry.metadata() {
                 Ok(data) if data.is_dir() => open.push(entry.path()),
@@ -141,7 +137,7 @@ pub(crate) fn size(folder: &Path) -> u64 {
     all
 }
 
-/// As columns that `cargo xtask plot` draws.
+/// Writes the columns that `cargo xtask plot` draws.
 fn write(path: &Path, samples: &[Sample]) -> Result<()> {
     let mut text = String::from(
         "# title: An hour, killed every 30 to 90 seconds\n\
@@ -149,9 +145,9 @@ fn write(path: &Path, samples: &[Sample]) -> Result<()> {
          # panels: private memory (MiB) | open files | disk a page (KiB) | pages\n\
          minutes,memory,files,disk,pages\n",
     );
-    // A point each ten seconds is enough for a picture.
+    // One point for 10 seconds.
     for sample in samples.iter().step_by(10) {
-        // What an empty store takes is nobody's.
+        // An empty store's size would dominate the first values.
         let a_page = match sample.pages {
             0..10_000 => String::new(),
             pages => format!("{:.2}", sample.disk_mib * 1024.0 / pages as f64),

@@ -1,5 +1,6 @@
-//! What a store costs where nobody looks: how soon it answers after a kill (R5 of docs/reliability.md), its memory
-//! apart from documents and its disk during a merge (R6). A child fills it; this process kills it or watches.
+//! Measures a dedup store: the time to its first answer after a kill (R5 of docs/reliability.md), its memory apart
+//! from documents and its disk during a merge (R6). A child process fills it; this process kills or watches the
+//! child.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,39 +17,37 @@ use crate::soak;
 
 const MB: u64 = 1_000_000;
 const MILLION: u64 = 1_000_000;
-/// Documents of the short forms, and of `--long`.
+/// Documents of a short run, and with `--long`.
 pub(crate) const FEW: u64 = MILLION;
 pub(crate) const MANY: u64 = 10 * MILLION;
-/// Documents a commit.
+/// Documents in a commit.
 const EACH: u64 = 1000;
 
-/// The goal for an open to its first answer, after a kill: longer nobody should wait.
+/// The goal for the time from an open to the first answer, after a kill.
 const OPEN: Duration = Duration::from_secs(1);
-/// And after it was closed in order.
+/// The same after an orderly close.
 const CLOSED: Duration = Duration::from_millis(20);
-/// Kills: while a merge may run, and with all in the journal that may be there when none does, in turn.
+/// Kills, alternately while a merge may run and with a full journal while none runs.
 const KILLS: u64 = 4;
-/// The longest time between the last document that was waited for and a kill.
+/// The longest delay of a kill after the last acknowledged document, in milliseconds.
 const MORE_MS: u64 = 400;
 
-/// The goal for private memory beside memtables: that which fills, that which is written, and what is offered
-/// until it is.
+/// The goal for private memory apart from memtables. Up to three memtables exist: one being filled, one being
+/// written, and the documents offered meanwhile.
 const MEMORY: u64 = 64 * MB;
 const MEMTABLES: u64 = 3;
-/// The goal for what is on the disk at any moment, times what is there when nothing is under way.
+/// The goal for peak disk space, as a multiple of the steady size.
 const DISK: f64 = 2.3;
-/// What the store that is watched may take for a memtable, so that the short form merges often too, and for a
-/// merge, of which part of the 64 MB is.
+/// Bytes for a memtable, small so that a short run merges repeatedly, and for a merge (part of the 64 MB).
 const MEMTABLE_BYTES: usize = 16 << 20;
 const MERGE_BYTES: usize = 16 << 20;
-/// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(2);
 
 fn fingerprint(number: u64) -> Fingerprint {
     Fingerprint::from_bits(mix64(number + 1))
 }
 
-/// Of random bytes: each document is a page of its own, the most that tables and lists may have to hold.
+/// Random bytes, so no two documents are similar: the worst case for tables and lists.
 fn sketch(number: u64) -> Sketch {
     let mut bytes = [0; SKETCH_SIZE];
     for (eight, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(0u64..) {
@@ -57,16 +56,16 @@ fn sketch(number: u64) -> Sketch {
     Sketch::from_bytes(bytes)
 }
 
-/// What a child does, by the name it is given on its command line.
+/// The child's mode, as named on its command line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Life {
-    /// Says so once it is filled, and goes on.
+    /// Reports when it is filled, and continues.
     On,
-    /// Goes on to a full journal first, without a merge under way, and says so.
+    /// Continues until the journal is full and no merge runs, and reports.
     Full,
-    /// Waits for merges, says so, and makes one segment of all when it is told to.
+    /// Waits for merges, reports, and on request merges all segments into one.
     Merge,
-    /// The same with sled's cache beside it, as a crawl has it.
+    /// The same with sled's cache, as a crawl uses it.
     Cached,
 }
 
@@ -84,7 +83,7 @@ impl Life {
         matches!(self, Self::Merge | Self::Cached)
     }
 
-    /// By default, or as a crawl: with little memory for all but the documents.
+    /// Default options, or those of a crawl: little memory for anything except the documents.
     fn options(self) -> Options {
         let mut options = Options::default();
         if self.merges() {
@@ -96,20 +95,20 @@ impl Life {
     }
 }
 
-/// Documents that no segment holds yet.
+/// Documents that are in no segment yet.
 fn in_memory(store: &Store) -> u64 {
     let rows: u64 = store.segments().iter().map(|(_, rows)| rows).sum();
     store.len().saturating_sub(rows)
 }
 
-/// Fills a store with so many documents, and what its life says then.
+/// Fills a store with `documents` documents, then acts as its mode says.
 pub(crate) fn child(folder: &str, life: &str, documents: u64) -> Result<()> {
     let mut lives = [Life::On, Life::Full, Life::Merge, Life::Cached].into_iter();
     let life = lives.find(|other| other.name() == life).context("no such life")?;
     let options = life.options();
     let brim = options.memtable_documents as u64 - EACH;
     let store = match life {
-        // In a folder that it does not know it keeps no cache.
+        // A store opened with a custom directory has no cache.
         Life::Merge => Store::open_in(Arc::new(FsDirectory::create(folder)?), options)?,
         _ => Store::open(folder, options)?,
     };
@@ -119,7 +118,7 @@ pub(crate) fn child(folder: &str, life: &str, documents: u64) -> Result<()> {
         for number in first..first + EACH {
             let key = format!("http://host-{}.example/page-{number}", number % 100);
             let mut document = Document::new(key.as_bytes(), fingerprint(number));
-            // The journal of a crawl has them; kills are of the default memtable by number.
+            // A crawl's journal contains sketches; the modes with kills fill a memtable by the number of documents.
             document.sketch = life.merges().then(|| sketch(number));
             store.offer(&document)?;
         }
@@ -135,7 +134,7 @@ pub(crate) fn child(folder: &str, life: &str, documents: u64) -> Result<()> {
     while life == Life::Full && in_memory(&store) < brim {
         offer_some()?;
     }
-    // Merges beside the writer may have made one segment of all; one more memtable is another.
+    // Background merges may have left one segment; one more memtable adds another.
     while life.merges() && store.segments().len() < 2 {
         ensure!(store.next_id() < 2 * (documents + brim), "still one segment");
         offer_some()?;
@@ -158,7 +157,7 @@ pub(crate) fn child(folder: &str, life: &str, documents: u64) -> Result<()> {
     }
 }
 
-/// A child at work in a folder of its own; both end with it.
+/// A running child and its folder. Dropping it ends both.
 #[derive(Debug)]
 struct Filler {
     folder: PathBuf,
@@ -166,7 +165,6 @@ struct Filler {
     lines: Receiver<String>,
 }
 
-/// The most that was seen.
 #[derive(Clone, Copy, Debug, Default)]
 struct Most {
     memory: u64,
@@ -194,7 +192,7 @@ impl Filler {
         Ok(Self { folder, child, lines })
     }
 
-    /// The numbers that the child says with a word, and the most that was seen until then.
+    /// Waits for the child's line that begins with `word`. Returns its numbers and the peaks until then.
     fn until(&self, word: &str) -> Result<(u64, u64, Most)> {
         let mut most = Most::default();
         loop {
@@ -239,7 +237,7 @@ impl Drop for Filler {
     }
 }
 
-/// Kills a writer of so many documents a few times, and asks how soon the store answers then.
+/// Kills a writer of `documents` documents `KILLS` times and measures the next open.
 pub(crate) fn open(documents: u64, seed: u64) -> Result<()> {
     let mut rng = Rng(seed);
     let (mut killed, mut closed) = (Vec::new(), Vec::new());
@@ -259,7 +257,7 @@ pub(crate) fn open(documents: u64, seed: u64) -> Result<()> {
     judge_opens(&mut closed, CLOSED)
 }
 
-/// How long an open takes to its first answer, after a kill, and after that in order.
+/// The times from open to first answer: after the kill, and after an orderly close.
 fn answer(folder: &Path, acknowledged: u64) -> Result<(Duration, Duration)> {
     let asked = acknowledged / 2;
     let first_answer = || -> Result<(Store, Duration)> {
@@ -286,7 +284,7 @@ fn answer(folder: &Path, acknowledged: u64) -> Result<(Duration, Duration)> {
     Ok((killed, closed))
 }
 
-/// Half of the opens must be in time: one of them may meet what else the machine does.
+/// Checks the median: other processes may delay single opens.
 fn judge_opens(times: &mut [Duration], goal: Duration) -> Result<()> {
     times.sort();
     let median = times.get(times.len() / 2).context("no opens")?;
@@ -294,7 +292,7 @@ fn judge_opens(times: &mut [Duration], goal: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Fills a store, merges all of it, and asks what it took meanwhile, with sled's cache and without.
+/// Measures a store that is filled and merged completely, with sled's cache and without.
 pub(crate) fn memory(documents: u64) -> Result<()> {
     let taken = [merged(Life::Cached, documents)?, merged(Life::Merge, documents)?];
     for taken in taken {
@@ -305,7 +303,7 @@ pub(crate) fn memory(documents: u64) -> Result<()> {
     Ok(())
 }
 
-/// The most private memory, and the most on the disk, times what is there when nothing is under way.
+/// Peak private memory, and peak disk space as multiples of the steady size.
 struct Taken {
     memory: u64,
     filling: f64,

@@ -1,5 +1,5 @@
-//! Whole crawls of the synthetic web, with a known answer: killed, on a disk that is full, by a clock
-//! that jumps. Each must end with the pages that an undisturbed one ends with.
+//! Whole crawls of the synthetic web with a known answer: with kills, a full disk, or a clock that jumps. Each must
+//! end with the pages of an undisturbed crawl.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -15,15 +15,14 @@ use crate::report;
 use crate::rng::Rng;
 use crate::web::Server;
 
-/// What is asked for again after a kill at most: what was in flight, by the default of `--concurrency`.
+/// Repeated requests allowed for each kill: the default of `--concurrency` in flight.
 pub(crate) const AGAIN_PER_KILL: u64 = 64;
-/// Milliseconds until a kill, at most: as it begins, and on a machine that is ahead of the kills.
+/// The longest time to a kill in milliseconds: at the start, and on a machine so fast that the pages would run out.
 const LONGEST_RUN: u64 = 2200;
 const SHORTEST_RUN: u64 = 150;
-/// A crawl that takes longer hangs.
+/// A crawl that takes longer counts as hanging.
 const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// A web, a data directory for its pages, and the program.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) server: Server,
@@ -55,7 +54,7 @@ impl Job {
         command
     }
 
-    /// Crawls to the end; what it says if it fails goes to the terminal.
+    /// Crawls to the end; its errors appear in the terminal.
     fn finish(&self) -> Result<()> {
         let mut command = self.crawl();
         command.stderr(Stdio::inherit());
@@ -64,7 +63,7 @@ impl Job {
         Ok(())
     }
 
-    /// Lines of what a command prints.
+    /// Calls `line` with each JSON line that a command prints.
     fn each_line(&self, args: &[&str], mut line: impl FnMut(&Value) -> Result<()>) -> Result<()> {
         let mut command = Command::new(&self.program);
         command.args(args).arg("--data").arg(self.data());
@@ -77,11 +76,11 @@ impl Job {
         Ok(())
     }
 
-    /// Holds what was kept and discarded against the known answer. Of a crawl that is not `whole`
-    /// pages may be missing; what is there must be right all the same.
+    /// Compares the kept and discarded pages with the known answer. Without `whole`, pages may be missing, but those
+    /// present must be right.
     ///
     /// # Errors
-    /// The first page that is not as it should be.
+    /// The first page that is wrong.
     pub(crate) fn verify(&self, whole: bool) -> Result<Outcome> {
         let web = &self.server.web;
         let mut outcome = Outcome::default();
@@ -98,7 +97,7 @@ impl Job {
             if let Some(other) = kept.insert(text, url.to_owned()) {
                 bail!("{url} and {other} are the same page, and both are kept");
             }
-            // Across hosts the page that came first stays; on its host it must be the best address.
+            // Across hosts the first page is kept; on its host it must be the best address.
             ensure!(!whole || web.is_plain(url), "{url} is kept for a better address of its host");
             outcome.copies += u64::from(!web.is_original(url));
             Ok(())
@@ -124,7 +123,7 @@ impl Job {
         Ok(outcome)
     }
 
-    /// Index, tables, logs and archive fit, and every archive can be unpacked.
+    /// Checks index, tables, logs and archives, and that gzip unpacks every archive.
     fn check(&self) -> Result<()> {
         let mut command = Command::new(&self.program);
         command.arg("check").arg("--data").arg(self.data()).stdout(Stdio::null());
@@ -140,7 +139,7 @@ impl Job {
     }
 }
 
-/// A crawl that ends with whoever started it.
+/// A crawl that ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Running(Child);
 
@@ -153,12 +152,12 @@ impl Running {
         self.0.id()
     }
 
-    /// The exit code, once it has ended.
+    /// The exit status, once it has ended.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.0.try_wait()?)
     }
 
-    /// Asks it to end, as Ctrl-C does, and waits until it has.
+    /// Interrupts it as Ctrl-C does, and waits for its end.
     pub(crate) fn interrupt(mut self) -> Result<()> {
         let asked = Command::new("kill").args(["-INT", &self.id().to_string()]).status()?;
         ensure!(asked.success(), "kill -INT failed");
@@ -170,7 +169,6 @@ impl Running {
         Ok(())
     }
 
-    /// Ends it in the midst of whatever it does.
     pub(crate) fn kill(mut self) -> Result<()> {
         self.0.kill()?;
         self.0.wait()?;
@@ -191,14 +189,13 @@ impl Drop for Job {
     }
 }
 
-/// How a crawl ended.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     kept: u64,
     discarded: u64,
-    /// Kept on another host than the original's, for they came first.
+    /// Kept on another host than the original's, because they came first.
     copies: u64,
-    /// Of traps and dying hosts.
+    /// Pages of traps and dying hosts.
     others: u64,
     asked: u64,
     pub(crate) again: u64,
@@ -215,7 +212,6 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-/// The exit code.
 fn wait(command: Command) -> Result<Option<i32>> {
     let mut crawl = Running::start(command)?;
     let started = Instant::now();
@@ -228,7 +224,7 @@ fn wait(command: Command) -> Result<Option<i32>> {
     bail!("a crawl went on for {LONGEST:?} and was ended")
 }
 
-/// Kills a crawl again and again.
+/// Kills a crawl `cycles` times.
 pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
     let job = Job::new(pages)?;
     let mut rng = Rng(seed);
@@ -243,7 +239,7 @@ pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
         );
         crawl.kill()?;
         kills += 1;
-        // The pages are to last for all of them, however fast the machine is.
+        // Adjust the intervals to the machine's speed, so that the pages suffice for all kills.
         let ahead = job.server.seen.requests() * cycles > pages * kills;
         longest = if ahead { longest * 3 / 4 } else { longest * 4 / 3 };
         longest = longest.clamp(SHORTEST_RUN, LONGEST_RUN);
@@ -258,7 +254,7 @@ pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// A disk that is full again and again. Needs root, for it mounts a file system of its own.
+/// A disk that fills up repeatedly. Needs root to mount a file system.
 pub(crate) fn full_disk(pages: u64) -> Result<()> {
     let job = Job::new(pages)?;
     let mount = |options: &str| -> Result<()> {
@@ -267,7 +263,7 @@ pub(crate) fn full_disk(pages: u64) -> Result<()> {
         ensure!(command.status()?.success(), "mount -o {options} (as root?)");
         Ok(())
     };
-    // A page takes about 3 KB; the disk begins with room for a tenth, and for what is there at all.
+    // A page takes about 3 KB. The disk begins with space for a tenth of the pages and the fixed files.
     let step = (pages * 3 / 10_000).max(2);
     let mut size = 12 + step;
     mount(&format!("size={size}m"))?;
@@ -306,8 +302,8 @@ impl Drop for Unmount {
     }
 }
 
-/// A clock that jumps by up to ten years, forwards and backwards, while the crawl runs and between
-/// kills. Needs the package `faketime`.
+/// A clock that jumps by up to ten years, forwards and backwards, while the crawl runs and between kills. Needs the
+/// package `faketime`.
 pub(crate) fn clock(pages: u64, seed: u64) -> Result<()> {
     const LIBRARIES: [&str; 3] = [
         "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
@@ -338,7 +334,7 @@ pub(crate) fn clock(pages: u64, seed: u64) -> Result<()> {
                 break None;
             }
             let jump = JUMPS[rng.below(JUMPS.len() as u64) as usize];
-            // Whole or not at all: the library reads it at each call.
+            // Replace the file atomically: the library reads it at each call.
             let next = job.folder.join("time.next");
             std::fs::write(&next, jump)?;
             std::fs::rename(&next, &time)?;

@@ -1,4 +1,4 @@
-//! `crawl calibrate`: from one's own pages to a fitting distance and similarity.
+//! `crawl calibrate`: suggests distance and similarity from the user's own pages.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,12 @@ use crate::spelling::recipe_named;
 use hapax_data::inputs::read;
 
 const BAR: usize = 40;
-/// A folder is read to this depth.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Default)]
 struct Measured {
     pairs: Calibration,
-    /// Left out: no text, or little of its own.
+    /// Ignored pages: no text, or thin.
     without: usize,
     unreadable: usize,
 }
@@ -63,7 +62,7 @@ fn collect(path: &Path, depth: usize, limit: usize, out: &mut Vec<PathBuf>) {
     };
     let mut names: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     names.sort();
-    // A link leads elsewhere or in a circle, and a pipe would be read without end.
+    // Links may lead elsewhere or in a circle, and pipes may never end.
     names.retain(|name| name.symlink_metadata().is_ok_and(|meta| meta.is_file() || meta.is_dir()));
     names.iter().for_each(|name| collect(name, depth + 1, limit, out));
 }

@@ -21,7 +21,7 @@ use crate::exit::{BAD_INPUT, COMPLETE, USAGE, coded};
 use crate::output::{self, counted, escape, line, number};
 use crate::shell::shell_path;
 
-/// A change must not begin a data directory by a slip of the hand.
+/// Fails if there is no crawl, so that a mistyped path creates no data directory.
 fn holds_pages(data: &Path) -> Result<()> {
     must_exist(data)?;
     if data.join("crawl.toml").exists() || data.join("dedup").exists() {
@@ -31,7 +31,7 @@ fn holds_pages(data: &Path) -> Result<()> {
 }
 
 fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
-    // Where nothing could be done, why says it all.
+    // If nothing was done, the reasons suffice.
     if !quiet && (answer.done > 0 || answer.not.is_empty()) {
         writeln!(std::io::stdout(), "{done}.")?;
     }
@@ -41,7 +41,7 @@ fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
     Ok(code_for(answer))
 }
 
-/// The same for a program: one object.
+/// The result as one JSON object.
 fn told_json(answer: &Answer) -> Result<u8> {
     writeln!(std::io::stdout(), "{}", output::json(&serde_json::to_value(answer)?))?;
     Ok(code_for(answer))
@@ -119,7 +119,7 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
     }
 }
 
-/// The rows that would be changed: all of them for a program, some for a person.
+/// Shows the rows that would change.
 fn dry_run(data: &Path, rows: &Rows, ids: &[u64], args: &RestoreArgs) -> Result<u8> {
     let found: Vec<Row> = ids.iter().filter_map(|&id| rows.by_id(id)).collect();
     let store = tables(data);
@@ -135,7 +135,7 @@ fn dry_run(data: &Path, rows: &Rows, ids: &[u64], args: &RestoreArgs) -> Result<
         out.flush()?;
         return Ok(COMPLETE);
     }
-    // All of them: who says yes has seen what.
+    // Shows all rows, so that users know what they confirm.
     for row in &found {
         let entry = rows.entry(row)?;
         writeln!(
@@ -187,7 +187,7 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
 pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
     holds_pages(data)?;
     let url = Url::parse(what).ok().filter(|_| what.contains("://"));
-    // Nothing else is crawled; what `dedup` was given may have any name.
+    // Crawls have only these schemes; documents of `dedup` may have any name.
     if let Some(url) = url.as_ref().filter(|url| !matches!(url.scheme(), "http" | "https" | "file"))
     {
         let tables = read_only(data, Policy::default(), Recipe::default().name())?;
@@ -205,8 +205,8 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
         }
         Some(url) => {
             let limits = saved(data)?.unwrap_or_default().settings.url_limits()?;
-            // As the crawl writes it now, and as it did before it had --sort-query. Never sorted where
-            // the crawl does not sort: that is another page.
+            // As the crawl normalises it now, and as before it had --sort-query. Without --sort-query another order
+            // of parameters is another page.
             let typed = UrlLimits { sort_query: false, ..limits.clone() };
             let forget = |limits: &UrlLimits| {
                 let url = normalize(&url, limits).unwrap_or_else(|_| url.clone());
@@ -227,8 +227,8 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
 }
 
 /// # Errors
-/// No page is of this host, but some are of the same name at other ports: what is forgotten is never fetched, and there
-/// is no way back.
+/// The host has no pages, but other ports of it do. A forgotten page is never fetched again, which cannot be
+/// reverted.
 fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
     let name = |url: &Url| url.host_str().map(str::to_owned);
     let wanted = Url::parse(&format!("http://{host}/")).ok().and_then(|url| name(&url));
@@ -242,7 +242,7 @@ fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
             continue;
         };
         let found = hapax_url::host_key(&url);
-        // Without a port, http and https are meant.
+        // Without a port, both http and https are meant.
         if found.strip_suffix(":443").unwrap_or(&found) == host || found == host {
             return Ok(());
         }
@@ -262,7 +262,7 @@ fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
     Err(coded(USAGE, what))
 }
 
-/// A host as the logs write it: with its port.
+/// A host as the logs write it, with its port.
 fn host(text: &str) -> Result<String> {
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|url| url.path() == "/");
     let Some(url) = url else {

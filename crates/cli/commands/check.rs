@@ -12,7 +12,7 @@ use crate::data::{saved, without_settings};
 use crate::exit::{COMPLETE, DAMAGED, WRITE, advice_on_index, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
 
-/// A part with its result in words.
+/// A part, with its result in words.
 type Told = (&'static str, Result<String>);
 
 pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
@@ -28,7 +28,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     if saved.is_none()
         && let Some(error) = without_settings(data)
     {
-        // Behind what the store knows.
+        // After the parts that the store describes.
         let own = |(name, _): &Told| ["pages", "frontier", "summary", "skipped"].contains(name);
         let at = told.iter().position(own).unwrap_or(told.len());
         told.insert(at, ("settings", Err(error)));
@@ -42,7 +42,7 @@ fn tell(data: &Path, CheckedPart { part, result }: CheckedPart) -> Told {
         Err(error) => {
             let error = anyhow::Error::from(error);
             Err(match part {
-                // It can be built again.
+                // The index can be rebuilt.
                 Part::Index => {
                     coded(code_of(&error), format!("{error:#}; {}", advice_on_index(data)))
                 }
@@ -102,7 +102,7 @@ fn report(parts: &[Told], json: bool) -> Result<u8> {
     } else {
         let mark = |part: &Told| match part.1.as_ref().map_err(code_of) {
             Ok(_) => "ok     ",
-            // It may be well: this person, or this place, may not open it.
+            // The part may be intact: this user or system may not open it.
             Err(WRITE) => "UNKNOWN",
             Err(_) => "DAMAGED",
         };
@@ -112,7 +112,7 @@ fn report(parts: &[Told], json: bool) -> Result<u8> {
         lines.collect()
     };
     output::unless_closed(print(text.as_bytes()).map(drop))?;
-    // The first thing that is wrong decides: a disk that cannot be read is no damage.
+    // The first error decides the code: an unreadable disk is not damage.
     let code = parts.iter().find_map(|(_, result)| result.as_ref().err()).map(code_of);
     Ok(code.map_or(COMPLETE, |code| if code == COMPLETE { DAMAGED } else { code }))
 }

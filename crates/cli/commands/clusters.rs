@@ -17,7 +17,7 @@ use hapax_data::{Cluster, Row, Rows, clusters};
 
 /// Copies shown of a cluster.
 const FEW_COPIES: usize = 5;
-/// Clusters shown to a person without `--limit`.
+/// Clusters shown without `--limit` and `--json`.
 const FEW: usize = 100;
 
 pub(super) fn run(args: &ListArgs) -> Result<u8> {
@@ -86,8 +86,8 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// The largest first, or as is asked: then the copies of each lie in this order, and the clusters by their
-/// first copies, by size as a whole.
+/// Sorts the largest first by default. Another order applies to the copies of each cluster and to the clusters by
+/// their first copy; size means the whole cluster.
 fn sort(clusters: &mut [Cluster<'_>], order: Option<Order>, reverse: bool) {
     let turned = |ordering: Ordering| if reverse { ordering.reverse() } else { ordering };
     let Some(order) = order else {
@@ -106,7 +106,7 @@ fn sort(clusters: &mut [Cluster<'_>], order: Option<Order>, reverse: bool) {
     });
 }
 
-/// One line a copy, with the page that was kept for it.
+/// Writes one row a copy, with its kept page.
 fn table<'a>(clusters: impl Iterator<Item = Cluster<'a>>, out: Sink) -> Result<u8> {
     let mut table = Table::new(out);
     table.row([

@@ -23,22 +23,22 @@ use hapax_data::files::Root;
 use hapax_data::inputs::{Item, MAX_LINE, read_line, read_named, root_of};
 use hapax_data::{Addresses, DataDir};
 
-/// A batch becomes durable in one step.
+/// Documents committed in one step, and the longest delay before it.
 const BATCH: usize = 512;
 const BATCH_AGE: Duration = Duration::from_millis(50);
-/// So long a batch waits for a line that is on its way through the pipe.
+/// How long a batch waits for a line in the pipe.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Bytes of lines that are read ahead, and one line more.
+/// Bytes of lines read ahead, in addition to one line.
 const AHEAD: usize = 64 << 20;
-/// Characters of a title.
+/// The most characters of a title.
 const MAX_TITLE: usize = 16_384;
-/// Characters of an id in the name that stands for an address.
+/// The most characters of an id in a document's name.
 const MAX_NAME: usize = 256;
 
 fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<StoredDocument, String> {
     let (content_type, body) = item.body(|path| read_named(root, path))?;
     let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
-    // An id is no address; a name has no host, so the document belongs to no site.
+    // An id becomes a name without a host, so the document belongs to no site.
     let url = url.or_else(|| name_of(&item.id)).ok_or("no URL")?;
     let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
     let mut document = kind.read(&url, Some(&content_type), &body);
@@ -52,7 +52,7 @@ fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<StoredDoc
     Ok(StoredDocument::new(item.id.clone(), page, document, recipe))
 }
 
-/// `urn:hapax:document:ID`, by which the log can be asked for a document without an address.
+/// `urn:hapax:document:ID`, the name under which the log lists a document without an address.
 fn name_of(id: &str) -> Option<Url> {
     let mut url = Url::parse("urn:hapax:document:x").ok()?;
     let shown: String = id.chars().take(MAX_NAME).collect();
@@ -96,7 +96,7 @@ pub(super) fn run(
                 Answer::Wrong { id: None, what } => json!({"line": number, "error": what}),
             });
         }
-        // First, so that what is behind the last document was not committed.
+        // First, so that addresses after the last document count as uncommitted.
         addresses.write()?;
         line.commit()?;
         for answer in answers {
@@ -108,12 +108,13 @@ pub(super) fn run(
     Ok(if bad { BAD_INPUT } else { COMPLETE })
 }
 
-/// What a line is answered.
 enum Answer {
-    /// A verdict.
     Row(Value),
-    /// What is wrong with the line, and the id of its document if that can be read.
-    Wrong { id: Option<String>, what: String },
+    /// The error in a line, and the id of its document if it can be read.
+    Wrong {
+        id: Option<String>,
+        what: String,
+    },
 }
 
 fn answer(
@@ -190,13 +191,13 @@ fn key_of(offline: &Offline, id: u64) -> Result<String> {
     Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
 }
 
-/// Lines of stdin, read ahead by a thread of their own.
+/// Lines of stdin, read ahead by a separate thread.
 fn read_lines(ahead: Arc<AtomicUsize>) -> Receiver<io::Result<Vec<u8>>> {
     let (send, receive) = sync_channel(2 * BATCH);
     std::thread::spawn(move || {
         let mut input = BufReader::with_capacity(1 << 18, io::stdin());
         loop {
-            // Lines that wait are few, or short.
+            // Limit the bytes of waiting lines.
             while ahead.load(Relaxed) > AHEAD {
                 std::thread::sleep(PAUSE);
             }

@@ -1,4 +1,4 @@
-//! `crawl demo`: a small web site on loopback, crawled at once.
+//! `crawl demo`: crawls a small web site on loopback.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,11 +18,11 @@ use crate::summary::{code_of, print_summary};
 use hapax_data::DataDir;
 use hapax_data::units::Limit;
 
-/// Bytes of a request's head.
+/// The most bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;
 
-/// Lies in a folder that a demo wrote, and may write anew; and what it says, for a name alone may be
-/// anybody's.
+/// The marker file in a folder that a demo wrote and may overwrite. Its content is checked, because users may have a
+/// file of the same name.
 const MARK: &str = "hapax-demo";
 const MARKED: &[u8] = b"What `crawl demo` wrote into this folder, it may write anew.\n";
 
@@ -52,7 +52,6 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         .iter()
         .map(|port| Url::parse(&format!("http://127.0.0.1:{port}/")))
         .collect::<Result<_, _>>()?;
-    // The servers end with the process.
     for (host, listener) in listeners.into_iter().enumerate() {
         let ports = ports.clone();
         std::thread::spawn(move || {
@@ -85,7 +84,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     if !common.quiet {
         print_summary(&summary, false)?;
         let data = shell_path(&folder);
-        // By `cargo run` it is not installed.
+        // With `cargo run` the program is not installed.
         let crawl = std::env::args().next().unwrap_or_else(|| "crawl".to_owned());
         let crawl = shell_path(Path::new(&crawl));
         writeln!(out, "\nTry next:")?;

@@ -1,6 +1,5 @@
-//! The pages of `crawl demo`: the usual kinds of duplicates, made from a few texts.
+//! The pages of `crawl demo`: common kinds of duplicates, generated from a set of articles.
 
-/// The hosts, by number.
 pub(super) const HOSTS: [&str; 3] =
     ["a magazine", "a mirror in another template", "a Chinese site (partly GB18030 declared)"];
 
@@ -11,7 +10,6 @@ const CHINESE: &str = include_str!("../demo/chinese.txt");
 struct Article {
     name: &'static str,
     title: &'static str,
-    /// In paragraphs.
     text: String,
 }
 
@@ -80,7 +78,7 @@ pub(super) fn answer(
     if body.is_empty() {
         return ("404 Not Found", html, String::new(), b"<h1>Not found</h1>".to_vec());
     }
-    // The Chinese site declares a legacy charset and sends UTF-8, as many do.
+    // The Chinese site declares a legacy charset but sends UTF-8, a common mistake.
     let content_type = if host == 2 { "text/html; charset=gb2312" } else { html };
     ("200 OK", content_type, String::new(), body.into_bytes())
 }
@@ -156,7 +154,7 @@ fn chinese_article(name: &str, print: bool) -> String {
     })
 }
 
-/// A calendar without end: each month leads to the next.
+/// An endless calendar: each month links to the next.
 fn calendar(query: &str) -> String {
     let month: u64 = query.strip_prefix("month=").and_then(|m| m.parse().ok()).unwrap_or(1);
     if month > 10_000 {

@@ -15,10 +15,10 @@ use crate::output::{self, line, number};
 use crate::shell::shell_path;
 use hapax_data::{Heads, Row, Rows, Shown, must_hold_pages, tables};
 
-/// Rows shown to a person without `--limit`.
+/// Rows shown without `--limit` and `--json`.
 const FEW: usize = 1000;
 
-/// A row as `list --json` prints it: the line of the log, and what became of its page.
+/// A row as `list --json` prints it: the line of the log and its page's current state.
 pub(crate) fn json_row(rows: &Rows, line: &Row, shown: Shown) -> Result<Value> {
     let id = shown.entry.id;
     let mut row = serde_json::to_value(shown.entry)?;
@@ -43,7 +43,7 @@ pub(crate) fn json_row(rows: &Rows, line: &Row, shown: Shown) -> Result<Value> {
     Ok(row)
 }
 
-/// The whole log, into a file or to stdout.
+/// Writes the whole log to a file or stdout.
 pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8> {
     must_hold_pages(&data.data)?;
     let rows = Rows::open(&data.data)?;
@@ -78,14 +78,14 @@ pub(super) fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
     let mut logs = Vec::new();
     for data in &dirs.dirs {
         must_hold_pages(data)?;
-        // The tables last: they must not be behind the log.
+        // Open the tables last, so that they are not older than the log.
         let rows = Rows::open(data)?;
         logs.push(Opened { data, rows, store: tables(data) });
     }
     Ok(logs)
 }
 
-/// The rows of all logs that are wanted, in order.
+/// The rows of all logs that pass the filter, in order.
 fn wanted_of_all<'a>(
     logs: &'a [(&'a Opened<'a>, Heads<'a>)],
     args: &ListArgs,
@@ -191,7 +191,6 @@ fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<
     Ok(())
 }
 
-/// The columns of the log.
 const HEAD: [&str; 15] = [
     "id",
     "time",
@@ -210,7 +209,6 @@ const HEAD: [&str; 15] = [
     "state",
 ];
 
-/// Rows as a table.
 pub(super) fn table<'a>(
     page: impl Iterator<Item = (&'a Heads<'a>, &'a Row)>,
     out: Sink,
@@ -243,7 +241,7 @@ pub(super) fn table<'a>(
     Ok(COMPLETE)
 }
 
-/// A cell that a spreadsheet takes for text: what the web wrote must not become a formula.
+/// Escapes a cell that a spreadsheet would evaluate as a formula, because its text comes from the web.
 pub(crate) fn cell(text: String) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_data::{Discarded, DuplicateKind, Heads, Rows, Shown, stored_page};
+use hapax_data::{Discarded, DuplicateKind, Heads, PageMeta, Rows, Shown, stored_page};
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::Recipe;
 use hapax_page::{Evidence, site_of};
@@ -25,6 +25,7 @@ pub(super) struct Stored {
     /// The same in few words.
     pub(super) fate: String,
     record: Record,
+    reservations: Vec<String>,
 }
 
 pub(super) fn find(
@@ -62,10 +63,14 @@ pub(super) fn find(
             None => format!("kept as page {}", record.id),
         },
     };
+    let mut reservations = Vec::new();
     let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {
             let kept = crate::duplicates::texts(data)?.page(record.id);
+            if let Some(kept) = &kept {
+                reservations = PageMeta::from_json(&kept.meta).reservations;
+            }
             let bytes = kept.as_ref().map(|kept| kept.bytes);
             let place = kept.map(|kept| kept.stored_at).filter(|place| !place.is_empty());
             let logged = entry.and_then(|entry| entry.warc.clone());
@@ -76,7 +81,7 @@ pub(super) fn find(
             }
         }
     };
-    Ok(Stored { page, missing, decision, fate, record })
+    Ok(Stored { page, missing, decision, fate, record, reservations })
 }
 
 /// What became of a page that is discarded.
@@ -141,6 +146,10 @@ impl Stored {
                 let _ = writeln!(out, "{:<12} {}", "fingerprint", self.record.fingerprint);
             }
         }
+        if !self.reservations.is_empty() {
+            let all = self.reservations.join(", ");
+            let _ = writeln!(out, "{:<12} {}", "reserved", escape(&all));
+        }
         let _ = writeln!(out, "{:<12} {}", "recorded", escape(&self.decision));
         out
     }
@@ -150,6 +159,7 @@ impl Stored {
             "id": self.record.id, "decision": self.decision, "tokens": self.record.tokens,
             "fingerprint": self.record.fingerprint.to_string(),
             "missing": self.page.is_none().then_some(self.missing),
+            "reservations": self.reservations,
             "page": self.page.as_ref().map(|page| page_json(page, policy)),
         })
     }

@@ -58,7 +58,7 @@ pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     })
 }
 
-/// Each block, whether it is text, and why.
+/// Each block, with whether it is content and why.
 pub(super) fn blocks_json(document: &Document) -> Value {
     let one = |block: &Block| {
         let chance = (f64::from(block.chance) * 1000.0).round() / 1000.0;
@@ -67,7 +67,7 @@ pub(super) fn blocks_json(document: &Document) -> Value {
     document.blocks.iter().map(one).collect()
 }
 
-/// Works on each file; one that cannot be read, or is no page, is reported, and the rest goes on.
+/// Processes each file; reports files that are unreadable or not pages, and continues.
 fn each(
     files: &[PathBuf],
     mut work: impl FnMut(&Path, &[u8], Kind, &mut dyn Write) -> Result<()>,

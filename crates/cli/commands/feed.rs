@@ -1,4 +1,4 @@
-//! `crawl duplicates export --feed` and `import`: what was found, for other crawls.
+//! `crawl duplicates export --feed` and `import`: duplicates for other crawls.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,10 +17,10 @@ use hapax_crawl::FeedImport;
 use hapax_data::files::NewFile;
 use hapax_data::{FeedWriter, Rows, UrlFilter, WholeFeed, must_hold_pages, read_feed};
 
-/// Characters of a feed's digest by which claims name their import.
+/// Characters of a feed's digest that identify the import of a claim.
 const IMPORT: usize = 16;
 
-/// Writes what was found, by host, and beside it a filter of the URLs.
+/// Writes the duplicates by host, and a filter of the URLs.
 pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     must_hold_pages(data)?;
     let rows = Rows::open(data)?;
@@ -74,7 +74,7 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// What a stream wrote, whole and on disk.
+/// Flushes and syncs a written stream.
 trait IntoInnerFlushed {
     fn into_inner_flushed(self) -> std::io::Result<()>;
 }
@@ -87,10 +87,10 @@ impl IntoInnerFlushed for BufWriter<NewFile> {
     }
 }
 
-/// Takes a feed in: the next crawl leaves out what it says, but for checks.
+/// Imports a feed: the next crawl skips the claimed duplicates, except those it checks.
 pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
-    // All of it is compared with its digest first. It may change until it is read again: the claims count
-    // only once the second reading has found the same digest.
+    // Verify the digest before any claim is stored. The file may change until the second reading, so the claims count
+    // only if that finds the same digest.
     let first = read(file, |_, _| Ok(()))?;
     let import = first.sha256.get(..IMPORT).unwrap_or_default();
     let folder = crate::data::open(data)?;
@@ -116,7 +116,7 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// Reads a packed feed to its end; `visit` gets URL and survivor.
+/// Reads a compressed feed to its end and calls `visit` with each URL and its kept page.
 fn read(file: &Path, visit: impl FnMut(&str, &str) -> Result<()>) -> Result<WholeFeed> {
     let name = file.display().to_string();
     let opened = File::open(file).map_err(|error| coded(USAGE, format!("{name}: {error}")))?;

@@ -18,19 +18,18 @@ use hapax_data::inputs::unpacked;
 use hapax_data::units::parse_size;
 use hapax_data::unwritable;
 
-/// What is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     Pairs,
     Clusters,
 }
 
-/// What some editors put in front of a text.
+/// The byte order mark that some editors write at the beginning of a text.
 const BOM: &[u8] = "\u{FEFF}".as_bytes();
-/// Bytes of a line of the input; no number has so many.
+/// The most bytes of an input line; no number is longer.
 const MAX_LINE: u64 = 1024;
 
-/// The input: in memory, or in a temporary file.
+/// The input, in memory or in a temporary file.
 enum Input {
     Memory(Vec<Fingerprint>),
     File(Spool),
@@ -59,16 +58,16 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
         }),
         None => Ok(Layout::for_batch(count, args.distance)?),
     };
-    // A wrong number of blocks is said before a long input is read.
+    // Check the number of blocks before reading a long input.
     layout(0)?;
     let input = read(&args.input, memory)?;
     let layout = layout(input.len())?;
     let out = create(&args.output)?;
-    // Both what finds and what tells of progress write.
+    // Both the search and the progress callback write.
     let out = RefCell::new(Output { out, written: Ok(()) });
     let bar = bar(common);
     let progress = |progress: Progress| {
-        // What was found so far is there for whoever reads it, and a full disk is known.
+        // Flushing makes results available and detects a full disk.
         out.borrow_mut().with(|out| Ok(out.flush()?));
         if let Some(bar) = &bar {
             bar.set_length(progress.total);
@@ -77,11 +76,11 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
         }
     };
     let options = BatchOptions { memory_bytes: memory, ..BatchOptions::default() };
-    // Of the results no more is held in memory than of the input, but for one cluster.
+    // Results use no more memory than the input, except one cluster.
     let folder = std::env::temp_dir();
     let mut pairs = Sorter::new(&folder, memory);
     let mut clusters = Clusters::spilling(&folder, memory);
-    // What does not fit into memory sorted is written as it is found.
+    // Results are sorted only if the input fits into memory; otherwise they are written as found.
     let sorted = matches!(input, Input::Memory(_));
     let visit = |found| match what {
         What::Clusters => clusters.add(found),
@@ -110,7 +109,7 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
         }
     };
     let Output { mut out, written } = out.into_inner();
-    // It ends the search, and says why better than the search does.
+    // A failed write ends the search and is the more precise error.
     written?;
     searched?;
     if let Some(bar) = &bar {
@@ -133,7 +132,7 @@ fn create(path: &Path) -> Result<Box<dyn Write>> {
     Ok(Box::new(BufWriter::new(file)))
 }
 
-/// Results that come at the end.
+/// Writes sorted results at the end.
 fn write_sorted(out: &mut dyn Write, pairs: Sorter<2>, clusters: Clusters) -> Result<()> {
     for pair in pairs.sorted()? {
         let [a, b] = pair?;
@@ -149,14 +148,14 @@ fn write_sorted(out: &mut dyn Write, pairs: Sorter<2>, clusters: Clusters) -> Re
     Ok(())
 }
 
-/// Where results go, and whether they could be written so far.
+/// The output, and the first error of writing.
 struct Output {
     out: Box<dyn Write>,
     written: Result<()>,
 }
 
 impl Output {
-    /// Writes, unless that has failed before.
+    /// Writes, unless an earlier write failed.
     fn with(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) {
         if self.written.is_ok() {
             self.written = write(&mut self.out);
@@ -164,8 +163,7 @@ impl Output {
     }
 }
 
-/// A source that comes to its end where nothing can be written any more: a search reads it for each part
-/// of each table.
+/// A source that fails once writing has failed, because a search reads it once for each part of each table.
 struct Until<'a, S: ?Sized> {
     source: &'a S,
     out: &'a RefCell<Output>,
@@ -184,8 +182,7 @@ impl<S: Source + ?Sized> Source for Until<'_, S> {
     }
 }
 
-/// Whether a file on disk takes anything at all: results that are sorted come at the end, and a search
-/// may take hours.
+/// Checks that a file on disk is writable before a search that may take hours and writes sorted results at its end.
 fn has_room(file: &mut File) -> io::Result<()> {
     if !file.metadata()?.is_file() {
         return Ok(());
@@ -202,7 +199,7 @@ fn write_line(out: &mut dyn Write, cluster: &[Fingerprint]) -> io::Result<()> {
     writeln!(out, "]")
 }
 
-/// On a terminal only.
+/// Only on a terminal.
 fn bar(common: &Common) -> Option<ProgressBar> {
     let wanted = io::stderr().is_terminal() && !common.quiet && !common.no_progress;
     let style = ProgressStyle::with_template("{bar:30} {percent}% {msg}, {eta} left").ok();
@@ -223,7 +220,7 @@ fn read(path: &Path, memory: usize) -> Result<Input> {
     let mut line = Vec::new();
     for number in 1u64.. {
         line.clear();
-        // No number is longer; more would only be an error that takes all memory.
+        // A limit, so that a malformed line cannot fill the memory.
         let read = (&mut input).take(MAX_LINE).read_until(b'\n', &mut line);
         if read.with_context(|| name.clone())? == 0 {
             break;

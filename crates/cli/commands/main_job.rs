@@ -22,7 +22,6 @@ use hapax_crawl::{Crawl, Event, Summary};
 use hapax_data::inputs::read_seeds;
 use hapax_data::{DataDir, SkipReason};
 
-/// Flags over the settings file.
 pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
     match &common.config {
         Some(path) => flags.over(Settings::read(path)?),
@@ -41,7 +40,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     if args.fresh && seeds.is_none() {
         return Err(coded(USAGE, "--fresh begins a new crawl: add --seeds FILE to say where"));
     }
-    // Everything that can be wrong in the arguments is said before the disk is touched.
+    // Report invalid arguments before touching the disk.
     settings.check(seeds.as_deref().unwrap_or_default())?;
     if args.dry_run {
         let known = (!args.fresh).then_some(args.data.data.as_path());
@@ -72,18 +71,17 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     Ok(code_of_summary(&summary))
 }
 
-/// What holds for one run only.
+/// Options of one run, which are not saved.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
-    /// Look at every known page again.
     pub(super) recrawl: bool,
     /// Reasons for which skipped URLs are requested again.
     pub(super) retry: Vec<SkipReason>,
-    /// Where the figures are told.
+    /// The address of the metrics server.
     pub(super) metrics: Option<std::net::SocketAddr>,
 }
 
-/// Crawls in an open data directory: the settings and seeds of earlier runs are taken up.
+/// Crawls in an open data directory, with the settings and seeds of earlier runs.
 pub(super) fn resume(
     data: DataDir,
     seeds: Vec<Url>,
@@ -96,7 +94,7 @@ pub(super) fn resume(
     let is_first = saved.is_none();
     let saved = saved.unwrap_or_default();
     let mut settings = flags.over(saved.settings)?;
-    // An empty address takes back the one that was saved.
+    // An empty address resets the saved one.
     settings.cluster.cluster = settings.cluster.cluster.filter(|address| !address.is_empty());
     crate::data::protect(&data, &settings)?;
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
@@ -105,12 +103,12 @@ pub(super) fn resume(
     ask_for_contact(&all, &mut settings, common.quiet);
     let names: Vec<String> = all.iter().map(Url::to_string).collect();
     if is_first {
-        // Later ones are saved when the stores have taken them: a kill before that finds these.
+        // Later settings are saved when the stores have accepted them; a kill before that leaves these.
         crate::data::save(&root, names.clone(), &settings)?;
     }
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
     let done = crawl(data, all, &settings, run, progress, move |root, settings| {
-        // What the stores refuse is not what the next run should take up.
+        // Settings that the stores refuse are not saved.
         crate::data::save(root, names.clone(), settings)
     });
     let begun = root.join("summary.json").exists();
@@ -120,7 +118,7 @@ pub(super) fn resume(
     done
 }
 
-/// Builds the crawl and runs it until it ends or somebody asks for its end.
+/// Builds the crawl and runs it until it ends or a signal arrives.
 fn crawl(
     data: DataDir,
     seeds: Vec<Url>,
@@ -156,7 +154,7 @@ fn crawl(
         let mut signals = Signals::new()?;
         let shutdown = async move {
             signals.recv().await;
-            // A second one is in a hurry.
+            // A second signal stops at once.
             tokio::spawn(async move {
                 signals.recv().await;
                 handle.stop_now();
@@ -169,7 +167,7 @@ fn crawl(
     done
 }
 
-/// Who crawls strangers' hosts should say whom to ask about it: a person is asked, once.
+/// Asks once for the contact address that hosts see, if seeds are public.
 fn ask_for_contact(seeds: &[Url], settings: &mut Settings, quiet: bool) {
     let public = seeds.iter().any(|seed| {
         let host = seed.host_str().unwrap_or_default();
@@ -192,7 +190,7 @@ fn ask_for_contact(seeds: &[Url], settings: &mut Settings, quiet: bool) {
         "Whom may webmasters ask about this crawl? A URL or mail address for the User-Agent, or Enter for none: "
     );
     if std::io::stdin().read_line(&mut answer).is_ok() {
-        // An empty one is remembered too: the question comes once.
+        // An empty answer is saved too, so the question is asked once.
         let answer: String = answer.trim().chars().filter(|c| !c.is_control()).collect();
         settings.politeness.contact = Some(answer);
     }

@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::Command;
 use clap_mangen::Man;
 
-/// The page of a program, in roff.
+/// The manual page of a program, in roff.
 pub(super) fn page(command: &Command) -> Result<Vec<u8>> {
     let mut main = Vec::new();
     Man::new(command.clone()).render(&mut main)?;
-    // There are no pages beside this one.
+    // The commands have no separate pages.
     let name = command.get_name();
     let main = String::from_utf8(main)?;
     let mut text: String = main.lines().map(|line| unpaged(line, name) + "\n").collect();
@@ -18,7 +18,7 @@ pub(super) fn page(command: &Command) -> Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
-/// A line that names a command by a page of its own, as the command is typed.
+/// Replaces a reference to a command's page by the command as typed.
 fn unpaged(line: &str, name: &str) -> String {
     let command = line.strip_prefix(name).and_then(|rest| rest.strip_prefix("\\-"));
     let command = command.and_then(|rest| rest.strip_suffix("(1)"));
@@ -28,7 +28,7 @@ fn unpaged(line: &str, name: &str) -> String {
     )
 }
 
-/// A section for each command below another one.
+/// Writes a section for each subcommand.
 fn sections(command: &Command, path: &str, out: &mut Vec<u8>) -> Result<()> {
     for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
         if command.get_name() == "help" {
@@ -41,7 +41,7 @@ fn sections(command: &Command, path: &str, out: &mut Vec<u8>) -> Result<()> {
         page.render_description_section(&mut own)?;
         page.render_options_section(&mut own)?;
         out.extend(format!(".SH \"{}\"\n", path.to_uppercase()).bytes());
-        // Sections of a page of its own are parts of this one.
+        // The sections of the command's page become subsections.
         out.extend(String::from_utf8(own)?.replace(".SH ", ".SS ").bytes());
         sections(command, &path, out)?;
     }

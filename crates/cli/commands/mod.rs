@@ -39,10 +39,10 @@ use crate::command_line::command;
 use crate::exit;
 use crate::settings::Settings;
 
-/// Runs what was asked for and returns the exit code.
+/// Runs the command and returns the exit code.
 pub(crate) fn run(args: Args) -> Result<u8> {
     let common = args.common;
-    // Also of a command that needs none of them, a wrong one is no silence.
+    // Report an invalid settings file even for a command that does not use it.
     common.config.as_deref().map(Settings::read).transpose()?;
     match args.command {
         None => main_job::run(&args.crawl, &common),

@@ -24,7 +24,7 @@ use hapax_crawl::import::{MAX_WAITING, Refused, Revisit, Revisits, holds_payload
 use hapax_crawl::{Offline, OfflineCounts, OfflineParts, StoredPage};
 use hapax_data::inputs::{is_stop, root_of};
 
-/// Bytes of archives from pipes that are held, so that they can be read again.
+/// The most bytes of archives from pipes that are kept to be read again.
 const MAX_PIPED: usize = 256 << 20;
 
 pub(super) fn run(
@@ -42,7 +42,7 @@ pub(super) fn run(
     let data = crate::data::open(data)?;
     crate::data::protect(&data, &settings)?;
     let interrupted = interrupted()?;
-    // Text work is all that is done here, whatever a crawl beside it was told.
+    // Texts are always extracted, even if the settings of the directory have --links-only.
     let storage = config.storage;
     let parts =
         OfflineParts { archive: storage.archive, index: storage.index, keep_duplicates: false };
@@ -87,7 +87,7 @@ pub(super) fn run(
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
 }
 
-/// `inputs`: bad ones, files and links that were left out.
+/// Prints the result. `inputs`: numbers of bad inputs, of ignored files, and of ignored links.
 fn report(
     counts: OfflineCounts,
     pages: &PageCounts,
@@ -131,7 +131,7 @@ fn println(text: &str) -> io::Result<()> {
 }
 
 impl Line {
-    /// An archive is one input, however much of it is damaged.
+    /// Reads an archive. It counts as one input, even with several damaged records.
     fn warc(&mut self, path: &Path, source: Source) -> Result<()> {
         let records = match source.records(&self.fetched) {
             Ok(records) => records,
@@ -142,7 +142,7 @@ impl Line {
         for record in records {
             let record = match record {
                 Ok(record) => record,
-                // What lies before the damage is used, and what lies behind it.
+                // Records before and after the damage are used.
                 Err(error) => {
                     let what = error.to_string();
                     match &damage {
@@ -174,7 +174,7 @@ impl Line {
         Ok(())
     }
 
-    /// Whether there is room to keep what came through a pipe until all is read.
+    /// Whether data from a pipe can be kept until the end.
     fn can_be_read_again(&mut self, source: &Source) -> bool {
         let Source::Piped(bytes) = source else { return true };
         let fits = self.piped + bytes.len() <= MAX_PIPED;
@@ -182,11 +182,11 @@ impl Line {
         fits
     }
 
-    /// Gives those that have no payload of their own the one that they refer to.
+    /// Gives revisit records the payloads that they refer to.
     fn revisits(&mut self) -> Result<()> {
         let archives = std::mem::take(&mut self.archives);
         let records = |line: &Self, source: &Source| {
-            // What is damaged was told when it was read first.
+            // Damage was reported at the first reading.
             source.records(&line.fetched).ok().into_iter().flatten().flatten()
         };
         loop {
@@ -251,7 +251,7 @@ impl Line {
         Ok(self.offline.skip(url, reason, detail)?)
     }
 
-    /// An input that cannot be read, or for which nobody waits any more.
+    /// Handles an unreadable input, or an interrupt while waiting for it.
     fn unreadable(&mut self, path: &Path, error: &io::Error) -> Result<()> {
         if is_stop(error) {
             self.offline.stop();

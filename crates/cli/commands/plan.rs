@@ -31,7 +31,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<u8> {
     print(text.as_bytes())
 }
 
-/// `1000000`, `1e9`, `2^34`.
+/// Parses `1000000`, `1e9`, `2^34`.
 pub(super) fn number(text: &str) -> Result<u64> {
     let plain = text.replace('_', "");
     let value = match plain.split_once('^') {
@@ -87,7 +87,6 @@ fn to_table(pages: u64, distance: u32, memory: Option<u64>, plans: &[Plan]) -> S
             time(plan.nanoseconds),
         );
     }
-    // Without a limit everything fits.
     if let Some(limit) = memory.filter(|_| plans.iter().all(|plan| !plan.fits)) {
         let least = plans.iter().map(|plan| plan.bytes).fold(f64::INFINITY, f64::min);
         let _ = writeln!(
@@ -147,7 +146,6 @@ fn to_json(pages: u64, distance: u32, plans: &[Plan]) -> serde_json::Value {
     })
 }
 
-/// Few digits, and thousands apart.
 fn short(value: f64) -> String {
     if value < 10.0 && value.fract() > 0.0 {
         return format!("{value:.1}");

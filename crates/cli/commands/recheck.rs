@@ -1,4 +1,4 @@
-//! `crawl duplicates recheck`: what other thresholds would change in the stored decisions; `--apply` changes it.
+//! `crawl duplicates recheck`: how other thresholds would change the stored decisions; `--apply` changes them.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
 use crate::output::{self, counted, escape, line, number};
 use hapax_data::{Rows, must_hold_pages};
 
-/// Changes shown to a person.
+/// Changes shown without `--json`.
 const FEW: usize = 20;
 
 pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
@@ -53,10 +53,9 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     Ok(if not.is_empty() { COMPLETE } else { BAD_INPUT })
 }
 
-/// Pages that would be kept, be discarded, and be discarded for another page than now.
+/// Pages that would be kept, be discarded, or get another kept page.
 type Counts = [u64; 3];
 
-/// Lists what would change.
 fn list(args: &RecheckArgs, changes: &[Rechecked]) -> Result<Counts> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let (mut kept, mut discarded, mut for_others) = (0u64, 0u64, 0u64);

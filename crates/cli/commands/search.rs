@@ -12,10 +12,10 @@ use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, counted, line};
 use hapax_data::Rows;
 
-/// What several indexes find, the best first; a URL that two of them hold comes once.
+/// Hits of several indexes, best first; each URL once.
 struct Found {
     hits: Vec<Hit>,
-    /// Found, and searched.
+    /// Numbers of hits and of searched pages.
     total: usize,
     pages: u64,
     copies: HashMap<String, u64>,
@@ -34,7 +34,7 @@ fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
             let own = |hit: &Hit| Some((hit.url.clone(), *copies.get(&hit.id)?));
             found.copies.extend(hits.iter().filter_map(own));
         } else {
-            // A page's copies may lie in any of them.
+            // Any of them may contain a page's copies.
             for row in rows.discarded().filter(|row| !row.is_alias()) {
                 *found.copies.entry(rows.entry(row)?.of.url).or_default() += 1;
             }

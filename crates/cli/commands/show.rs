@@ -15,11 +15,11 @@ use crate::shell::shell_path;
 use hapax_data::{Discarded, DuplicateKind, Heads, Row, Rows, Texts, must_hold_pages, tables};
 use hapax_page::difference::{Words, compare, phrases};
 
-/// Characters of a line, both sides, where nobody says.
+/// The default width of both columns in characters, and the minimum.
 const WIDTH: usize = 140;
 const NARROWEST: usize = 60;
 
-/// The row, in the only directory that has it.
+/// Finds the row in the only directory that has it.
 fn find<'a>(page: &str, dirs: &'a [PathBuf]) -> Result<(&'a PathBuf, Rows, (Row, Discarded))> {
     let mut found = Vec::new();
     let mut refused = None;
@@ -84,7 +84,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     }
     writeln!(out, "why        {}", line(&entry.reason(), 400))?;
     if let (Some(own), Some(other)) = (&own, &other) {
-        // The reason says it where the texts were compared.
+        // If the texts were compared, the reason names the differences already.
         for phrase in differs(other, own).iter().filter(|_| entry.compared.is_none()) {
             writeln!(out, "differs    {}", line(phrase, 200))?;
         }
@@ -115,13 +115,12 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// What differs between the kept page and the discarded one, in words.
+/// Differing phrases of the kept and the discarded page.
 fn differs(kept: &str, own: &str) -> Vec<String> {
     let (kept, own) = (Words::of(kept), Words::of(own));
     phrases(&compare(&kept, &own), [&kept, &own], ["the kept page", "the discarded page"])
 }
 
-/// What became of the row since.
 fn write_state(out: &mut dyn Write, restored: Option<&str>, state: Option<&str>) -> Result<()> {
     match restored {
         Some(time) => writeln!(out, "restored   {time}")?,

@@ -9,7 +9,6 @@ use crate::output::escape;
 use hapax_data::files::NewFile;
 use hapax_data::unwritable;
 
-/// A file or stdout.
 pub(super) struct Sink {
     out: BufWriter<Place>,
     terminal: bool,
@@ -21,7 +20,7 @@ enum Place {
 }
 
 impl Sink {
-    /// The file, which appears when it is finished; stdout without one or for `-`.
+    /// A file, which appears when it is finished; stdout without a path or for `-`.
     pub(super) fn create(path: Option<&Path>) -> Result<Self> {
         let (out, terminal) = match path {
             Some(path) if path != Path::new("-") => {
@@ -34,7 +33,6 @@ impl Sink {
         Ok(Self { out: BufWriter::new(out), terminal })
     }
 
-    /// Everything is written.
     pub(super) fn finish(self) -> Result<()> {
         match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
             Place::File(file, path) => {
@@ -45,7 +43,7 @@ impl Sink {
     }
 }
 
-/// The error with the path, of the same kind.
+/// Adds the path to an error and preserves its kind.
 fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), unwritable(path, error))
 }
@@ -76,8 +74,8 @@ impl Write for Sink {
     }
 }
 
-/// A table for spreadsheets. What a terminal would obey is escaped there, and there alone: a file or
-/// a program gets the bytes as they are.
+/// A table for spreadsheets. Control characters are escaped on a terminal only; a file or program gets the bytes as
+/// they are.
 pub(super) struct Table {
     rows: csv::Writer<Sink>,
     terminal: bool,
@@ -102,7 +100,7 @@ impl Table {
     }
 }
 
-/// What went wrong with the output itself, as that: a reader who has gone is no error.
+/// Extracts the I/O error, so that a closed pipe is recognised.
 fn of_table(error: csv::Error) -> anyhow::Error {
     match error.is_io_error() {
         true => match error.into_kind() {

@@ -9,7 +9,7 @@ use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
 use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES, must_hold_pages};
 
-/// Hosts shown to a person.
+/// Hosts shown without `--json`.
 const FEW: usize = 15;
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {

@@ -1,4 +1,4 @@
-//! `crawl status`: reads files only, so it works during a crawl and after it.
+//! `crawl status`: only reads files, so it works during a crawl and after it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     }
     let mut out = std::io::stdout().lock();
     if json {
-        // Of the same types as of one directory.
+        // A string, as for one directory.
         let names: Vec<String> = dirs.iter().map(|data| data.display().to_string()).collect();
         sum.data = names.join(", ");
         writeln!(out, "{}", output::json(&crawl_json(&sum, seeds, &each)?))?;
@@ -52,14 +52,14 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// A summary as programs read it, of directories of which each may be at work.
+/// The summary as JSON, for one or more directories.
 fn crawl_json(summary: &Summary, seeds: usize, dirs: &[(&PathBuf, bool)]) -> Result<Value> {
     let mut row = serde_json::to_value(summary)?;
     let running = dirs.iter().any(|(_, running)| *running);
     if let Some(object) = row.as_object_mut() {
         object.insert("running".into(), running.into());
         if running {
-            // What it says of its end is said for the case that it is killed.
+            // A running crawl writes `stopped` only in case it is killed.
             object.insert("stopped".into(), Value::Null);
         }
         object.insert("seeds".into(), seeds.into());
@@ -68,7 +68,7 @@ fn crawl_json(summary: &Summary, seeds: usize, dirs: &[(&PathBuf, bool)]) -> Res
     Ok(row)
 }
 
-/// Each directory, and whether somebody works on it.
+/// Each directory, and whether it is locked by a process.
 fn dirs_json(dirs: &[(&PathBuf, bool)]) -> Value {
     let one = |(data, running): &(&PathBuf, bool)| json!({"data": data.display().to_string(), "running": running});
     dirs.iter().map(one).collect()
@@ -80,9 +80,9 @@ fn read(data: &Path) -> Result<Option<Summary>> {
         Ok(bytes) => {
             let mut summary: Summary = serde_json::from_slice(&bytes)
                 .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display())))?;
-            // Not where it lay when it was written.
+            // The current path, not that at the time of writing.
             summary.data = data.display().to_string();
-            // Written by the last commit of a crawl: the log may say more by now.
+            // The log may be newer than the summary, which is written at a commit.
             if let Ok(rows) = Rows::open(data) {
                 summary.take_discarded(&LogCounts::of(&rows));
             }
@@ -129,7 +129,7 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// What is not of this version's formats, and what to do.
+/// Reports that the directory needs an upgrade.
 fn say_upgrade(data: &Path) -> Result<()> {
     let name = crate::shell::shell_path(data);
     writeln!(
@@ -139,7 +139,7 @@ fn say_upgrade(data: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What `crawl dedup` makes: documents, and no crawl.
+/// The status of a directory of `crawl dedup`: documents without a crawl.
 fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
     let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? else {
         return Err(coded(USAGE, format!("{} holds no crawl", data.display())));

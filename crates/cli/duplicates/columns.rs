@@ -8,28 +8,25 @@ use unicode_width::UnicodeWidthChar;
 use crate::output::escape;
 use hapax_data::{Piece, diff, diff_deadline};
 
-/// Lines of context around a change.
 const CONTEXT: usize = 1;
 
-/// How texts are laid out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
-    /// Cells of one column.
+    /// Terminal cells of one column.
     width: usize,
     ansi: bool,
 }
 
-/// A stretch of text, and whether it is on this side alone.
+/// A run of text, and whether it is on this side only.
 type Part = (bool, String);
 
 impl Columns {
-    /// For lines of `width` cells.
     pub(crate) const fn new(width: usize, ansi: bool) -> Self {
         Self { width: (width - 3) / 2, ansi }
     }
 
-    /// Writes the kept text on the left, the discarded one on the right. Without colours, what one
-    /// side has alone stands between `[-` and `-]`, or `{+` and `+}`.
+    /// Writes the kept text on the left, the discarded one on the right. Without colours, `[-` and `-]`, or `{+` and
+    /// `+}`, enclose text that only one side has.
     pub(crate) fn write(self, out: &mut dyn Write, kept: &str, own: &str) -> std::io::Result<()> {
         let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
         let (left, right) = ("kept", "discarded");
@@ -78,7 +75,7 @@ impl Columns {
         let show = |out: &mut dyn Write, lines: &[&str]| -> std::io::Result<()> {
             for line in lines {
                 let part = [(false, (*line).to_owned())];
-                // Common text needs one line only to be recognised.
+                // One line suffices to recognise common text.
                 self.rows(out, &self.wrap(&part, true, 1), &self.wrap(&part, false, 1))?;
             }
             Ok(())
@@ -114,7 +111,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Lines of at most the column's width, and how many cells each takes.
+    /// Wraps text to the column's width. Returns each line with its number of cells.
     fn wrap(self, parts: &[Part], left: bool, max_lines: usize) -> Vec<(String, usize)> {
         let (on, off) = match (self.ansi, left) {
             (true, true) => ("\x1b[31m", "\x1b[0m"),
@@ -127,7 +124,7 @@ impl Columns {
         for (changed, text) in parts {
             let mut open = false;
             let text = escape(text);
-            // What is left of the word: a line ends before a word that does not fit, if it fits the next.
+            // Remaining cells of the word: break before a word that fits only on the next line.
             let mut word = 0;
             for (at, c) in text.char_indices() {
                 let cells = c.width().unwrap_or(0);

@@ -62,19 +62,18 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// How two rows follow on each other.
     pub(crate) fn compare(self, rows: &Rows, a: &Row, b: &Row) -> Ordering {
         self.compare_across((rows, a), (rows, b)).then(a.offset.cmp(&b.offset))
     }
 
-    /// How two rows of two logs follow on each other.
+    /// The order of two rows from two logs.
     pub(crate) fn compare_across(
         self,
         (a_rows, a): (&Rows, &Row),
         (b_rows, b): (&Rows, &Row),
     ) -> Ordering {
         match self {
-            // In one log, they lie in this order.
+            // Within one log, rows are in this order already.
             Self::Time => a.time.cmp(&b.time),
             Self::Distance => a.distance.cmp(&b.distance),
             Self::Similarity => a.similarity.cmp(&b.similarity),
@@ -86,7 +85,6 @@ impl Order {
 }
 
 impl Filter {
-    /// Reads the filter's words.
     pub(crate) fn test(&self, rows: &Rows) -> Result<RowFilter> {
         let kind = self.kind.as_ref().map(|kind| {
             DuplicateKind::parse(kind).ok_or_else(|| {
@@ -95,7 +93,7 @@ impl Filter {
                 coded(USAGE, format!("--kind {kind}: there are {}{guess}", names.join(", ")))
             })
         });
-        // The error begins with the name of the flag.
+        // The error's text begins with the flag's name.
         let flag = |error: hapax_data::Error| coded(USAGE, format!("--{error}"));
         let distance = self.distance.as_deref().map(|text| parse_distances(text).map_err(flag));
         let similarity =

@@ -1,5 +1,4 @@
-//! The log of discarded pages as a person works with it: rows chosen by words, the texts behind a row, how
-//! they differ.
+//! The log of discarded pages for users: filters, the texts behind a row, and their differences.
 
 mod columns;
 mod filter;

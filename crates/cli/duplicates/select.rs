@@ -6,12 +6,12 @@ use hapax_data::{Cluster, Row, Rows};
 use super::filter::{Filter, Order};
 use crate::output::{counted, number};
 
-/// What is said of a page that is not there any more, behind its URL.
+/// A note behind the URL of a page that is gone.
 pub(crate) const fn gone_told(gone: bool) -> &'static str {
     if gone { "  (no page stands there now)" } else { "" }
 }
 
-/// The rows that are wanted, in order.
+/// The rows that pass the filter, in order.
 pub(crate) fn wanted(
     rows: &Rows,
     (filter, order, reverse): (&Filter, Option<Order>, bool),
@@ -33,7 +33,7 @@ pub(crate) fn wanted(
     Ok(found)
 }
 
-/// Describes in words how many rows the page of a cluster represents.
+/// Describes how many copies and redirects a cluster has.
 pub(crate) fn members(cluster: &Cluster<'_>) -> String {
     let redirects = counted(cluster.redirects, "redirect");
     match (cluster.copies, cluster.redirects) {

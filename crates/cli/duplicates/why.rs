@@ -7,10 +7,10 @@ use hapax_data::{Error, Texts};
 
 use crate::open_index::advised;
 
-/// Where texts of a data directory come from.
+/// Opens the texts of a data directory.
 ///
 /// # Errors
-/// Where the index is damaged: with what to do.
+/// The index is damaged; the error contains advice.
 pub(crate) fn texts(data: &Path) -> Result<Texts> {
     Texts::open(data).map_err(|error| match error {
         Error::Index(error) => advised(data, error),

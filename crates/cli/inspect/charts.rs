@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::output::number;
 
-/// Columns of a distribution, and where a threshold lies among them.
+/// Columns of a distribution, with a threshold marked.
 pub(super) fn columns(
     title: &str,
     names: &[String],
@@ -15,7 +15,7 @@ pub(super) fn columns(
     const HEIGHT: f64 = 120.0;
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let step = WIDTH / counts.len().max(1) as f64;
-    // A label for each column where there is room, else for some.
+    // Label at most about eight columns.
     let every = (names.len() / 8).max(1);
     html! {
         figure.chart {
@@ -43,7 +43,6 @@ pub(super) fn columns(
     }
 }
 
-/// Bars of a ranking, each with a link.
 pub(super) fn bars(title: &str, rows: &[(String, Option<String>, u64, String)]) -> Markup {
     let most = rows.iter().map(|row| row.2).max().unwrap_or(0).max(1);
     html! {
@@ -64,7 +63,7 @@ pub(super) fn bars(title: &str, rows: &[(String, Option<String>, u64, String)]) 
     }
 }
 
-/// The same on every platform.
+/// One decimal, the same on every platform.
 fn fixed(value: f64) -> String {
     format!("{value:.1}")
 }

@@ -1,15 +1,15 @@
-//! Access control: the page is for one person on this machine.
+//! Access control: the page is for one user on this machine.
 
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
 use axum::http::{HeaderMap, Method};
 
-/// What tells our own pages' requests from those of others.
+/// Distinguishes requests of our own pages from those of others.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     hosts: Vec<String>,
-    /// In every form of our own; nobody else can read it.
+    /// A secret in each of our forms, which other sites cannot read.
     pub(super) token: String,
 }
 
@@ -17,19 +17,19 @@ impl Guard {
     pub(super) fn new(listen: SocketAddr) -> Self {
         let port = listen.port();
         let hosts = vec![listen.to_string(), format!("localhost:{port}")];
-        // Two hashers have keys from the system's random numbers.
+        // Two hashers, because each has random keys from the system.
         let half = || std::hash::RandomState::new().hash_one(port);
         Self { hosts, token: format!("{:016x}{:016x}", half(), half()) }
     }
 
-    /// Whether the request names us: a name that someone else lets point here does not.
+    /// Whether the Host header names this server. DNS rebinding, a foreign name for this address, fails the check.
     pub(super) fn knows_host(&self, headers: &HeaderMap) -> bool {
         let host = headers.get("host").and_then(|host| host.to_str().ok());
         host.is_some_and(|host| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
     }
 
-    /// Whether a request may be answered: not if a page of another site made it. A browser says so in
-    /// Sec-Fetch-Site (W3C Fetch Metadata). From another site a person may follow a link to the overview.
+    /// Whether to answer a request: not if another site's page made it, according to Sec-Fetch-Site (W3C Fetch
+    /// Metadata). Links from other sites to the overview are allowed.
     pub(super) fn may_ask(&self, method: &Method, path: &str, headers: &HeaderMap) -> bool {
         let is = |name: &str, wanted: &str| {
             let mut values = headers.get_all(name).iter();
@@ -45,7 +45,7 @@ impl Guard {
         own || overview
     }
 
-    /// Whether a change was asked for by one of our own pages.
+    /// Whether one of our own pages requested a change.
     pub(super) fn trusts(&self, headers: &HeaderMap, token: &str) -> bool {
         let own_origin = headers.get("origin").is_none_or(|origin| {
             let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
@@ -56,7 +56,7 @@ impl Guard {
     }
 }
 
-/// In the same time wherever they differ.
+/// Compares in constant time.
 fn equal(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }

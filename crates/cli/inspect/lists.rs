@@ -23,11 +23,10 @@ use crate::duplicates::{gone_told, members, wanted};
 use crate::open_index::advised;
 use crate::output::{bytes, escape, number};
 
-/// Rows of a page.
+/// Rows on a page of the list.
 const PAGE: usize = 50;
 const HITS: usize = 30;
 
-/// The words of a list's form.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ListQuery {
@@ -58,11 +57,11 @@ impl ListQuery {
             restored: !self.restored.is_empty(),
         };
         let sort = Order::from_str(&self.sort, true).ok();
-        // Newest first, as long as nothing else is asked for.
+        // Newest first by default.
         ListArgs { filter, sort, reverse: sort.is_none(), ..ListArgs::default() }
     }
 
-    /// The same list at another page.
+    /// The link to the same list at another page.
     fn at(&self, path: &str, page: usize) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in [
@@ -199,7 +198,7 @@ pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Ma
     Ok(frame("Clusters", "/clusters", data, body))
 }
 
-/// The words of the skipped log's form.
+/// The fields of the form for skipped URLs.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SkipQuery {
@@ -207,7 +206,7 @@ pub(super) struct SkipQuery {
     text: String,
 }
 
-/// Lines shown, the newest.
+/// The number of newest lines shown.
 const LINES: usize = 200;
 
 pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {

@@ -1,5 +1,5 @@
-//! `crawl inspect`, a local web page over log and index, and `crawl duplicates report`, the same as a
-//! file. Rendered here, readable without scripts.
+//! `crawl inspect`, a local web page about log and index, and `crawl duplicates report`, the same as a file. Pages
+//! are rendered on the server and readable without scripts.
 
 mod charts;
 mod guard;

@@ -11,7 +11,7 @@ use crate::duplicates::gone_told;
 use crate::output::{bytes, escape};
 use hapax_data::{Discarded, DuplicateKind, Heads, Rows, Shown, Texts, tables};
 
-/// Only what is a web address becomes a link.
+/// A link, if the text is a web address.
 pub(super) fn link(url: &str) -> Markup {
     html! {
         @if url.starts_with("http://") || url.starts_with("https://") {
@@ -79,7 +79,6 @@ pub(super) fn show(
     Ok(frame(&entry.title, "/list", data, body))
 }
 
-/// The facts of a pair.
 pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Markup {
     let entry = &shown.entry;
     let quoted = |list: &[String]| {
@@ -106,7 +105,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
     }
 }
 
-/// The two texts, or why they cannot be shown.
+/// The two texts, or why they are not available.
 pub(super) fn texts(entry: &Discarded, line: &Discarded, texts: &Texts) -> Markup {
     if entry.kind == DuplicateKind::Alias {
         return html! { p.dim { "A redirect: there is no text of its own." } };

@@ -15,7 +15,7 @@ use hapax_data::{Heads, Rows, must_hold_pages, tables};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Writes the report; it loads nothing from anywhere.
+/// Writes the report; the file loads no other resources.
 pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     must_hold_pages(data)?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
@@ -25,7 +25,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     }
     let policy = settings.policy()?;
     let stored = crate::duplicates::texts(data)?;
-    // The doubtful ones first: those are what a reader looks at.
+    // The least similar pairs first, because they are the ones to review.
     let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
     let total = wanted.len();

@@ -29,16 +29,16 @@ use hapax_data::{Request as Change, Rows, must_hold_pages};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-/// Nothing but our own style and script, no frame around us, forms to ourselves only.
+/// Allows only our own style, script, images and form targets, and no framing.
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// Pages that are drawn when the server ends have so long.
+/// Time for pages that are being rendered when the server ends.
 const SHUTDOWN: Duration = Duration::from_millis(500);
-/// Pages that are drawn at a time, also for clients that have left.
+/// Pages rendered at a time, including those for clients that disconnected.
 const MAX_DRAWS: usize = 8;
-/// Bytes of a form.
+/// The most bytes of a form.
 const MAX_FORM: usize = 16 << 10;
 
-/// What every page needs.
+/// The state that every page needs.
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) data: PathBuf,
@@ -85,7 +85,7 @@ pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> 
         local_server::serve(listener, router(Arc::new(app)), signals.recv()).await;
         anyhow::Ok(())
     })?;
-    // Not for what is still drawn: a slow search ends with the process.
+    // Ends with the process even if a slow search is still being rendered.
     runtime.shutdown_timeout(SHUTDOWN);
     Ok(COMPLETE)
 }
@@ -110,7 +110,7 @@ fn router(app: Arc<App>) -> axum::Router {
         .with_state(app)
 }
 
-/// Every answer carries what a browser needs to know; who does not name us gets none.
+/// Refuses requests with a foreign host name or from other sites, and adds security headers to every response.
 async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method(), request.uri().path());
     let mut response = if !app.guard.knows_host(request.headers()) {
@@ -124,10 +124,10 @@ async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // `no-referrer` would have browsers call the origin of our own forms null.
+        // With `no-referrer`, browsers would send `Origin: null` for our own forms.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
-        // Nobody else's page may load a part of ours, or keep a handle of its window.
+        // Other sites' pages may not load our resources or keep a handle of our window.
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
@@ -141,12 +141,12 @@ fn html(page: Markup) -> Response {
 }
 
 impl App {
-    /// A page of the rows as they are now.
+    /// Renders a page with the current rows.
     async fn render(
         self: Arc<Self>,
         draw: impl FnOnce(&Self, &Rows) -> Result<Markup> + Send + 'static,
     ) -> Response {
-        // Held by the job, not by the connection: who leaves early must not start another one.
+        // The job holds the permit, so a client that disconnects early cannot start another job.
         let Ok(permit) = Arc::clone(&self.draws).acquire_owned().await else {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         };

@@ -8,10 +8,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use crate::output::escape;
 use hapax_data::{Piece, diff, diff_deadline};
 
-/// Equal lines in a row that are shown; more are folded away.
+/// Equal lines shown around a change; the others are folded.
 const CONTEXT: usize = 2;
 
-/// The kept text on the left, the discarded one on the right.
+/// Renders the kept text on the left, the discarded one on the right.
 pub(super) fn side_by_side(kept: &str, own: &str) -> Markup {
     let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
     let deadline = diff_deadline();

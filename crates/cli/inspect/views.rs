@@ -11,12 +11,10 @@ use crate::output::{bytes, escape, number};
 use hapax_crawl::Summary;
 use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES};
 
-/// Hosts in the ranking.
 const HOSTS: usize = 12;
-/// Days in the picture.
+/// Days in the chart.
 const DAYS: usize = 60;
 
-/// The pages of the menu.
 const MENU: [(&str, &str); 5] = [
     ("/", "Overview"),
     ("/list", "Discarded"),
@@ -25,7 +23,6 @@ const MENU: [(&str, &str); 5] = [
     ("/search", "Search"),
 ];
 
-/// A whole page.
 pub(super) fn frame(title: &str, here: &str, data: &Path, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -66,7 +63,7 @@ fn tile(value: &str, name: &str) -> Markup {
     html! { div.tile { b { (value) } span { (name) } } }
 }
 
-/// Numbers and pictures that answer at a glance.
+/// The overview, with counts and charts.
 pub(super) fn overview(rows: &Rows, data: &Path, policy: &Policy) -> Result<Markup> {
     Ok(frame("Overview", "/", data, summary(rows, data, policy, true)))
 }
@@ -74,7 +71,7 @@ pub(super) fn overview(rows: &Rows, data: &Path, policy: &Policy) -> Result<Mark
 /// A row of a chart: name, link, value, and the value in words.
 type Bar = (String, Option<String>, u64, String);
 
-/// The charts with names.
+/// The charts with named rows.
 struct Charts {
     hosts: Vec<Bar>,
     kinds: Vec<Bar>,
@@ -125,7 +122,7 @@ impl Charts {
     }
 }
 
-/// The same without the frame; `links` lead to the lists.
+/// The overview's content without the frame; `links` adds links to the lists.
 pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) -> Markup {
     let stats = LogStats::of(rows);
     let crawl = std::fs::read(data.join("summary.json")).ok();

@@ -7,7 +7,7 @@ fn given(words: &[&str]) -> Settings {
     Settings::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap()
 }
 
-/// Every limit of every kind, one a line, as the part that keeps it is given it.
+/// Every limit, one a line, as the component that enforces it receives it.
 fn all(settings: &Settings) -> Result<Vec<String>> {
     let ports = settings.guard()?.ports;
     let text = [
@@ -25,7 +25,7 @@ fn all(settings: &Settings) -> Result<Vec<String>> {
     Ok(lines.map(|line| line.trim().to_owned()).collect())
 }
 
-/// Flag, value, what becomes of it where it acts, and values that make no sense.
+/// Flag, value, the resulting limit, and values that are refused.
 const FLAGS: [(&str, &str, &str, &[&str]); 43] = [
     ("max-body", "3MiB", "max_body: 3145728,", &["0", "2TiB"]),
     ("max-redirects", "50", "redirects: 50,", &["51", "255"]),

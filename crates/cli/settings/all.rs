@@ -1,4 +1,4 @@
-//! All settings, and how their layers come together.
+//! All settings, and how their layers are merged.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -60,7 +60,7 @@ pub(crate) struct Settings {
     pub(crate) common: FileOnly,
 }
 
-/// A name that a setting has.
+/// The name of a setting.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Name(String);
 
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Name {
         static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
             let command = Settings::augment_args(clap::Command::new("crawl"));
             let flags = command.get_arguments().filter_map(clap::Arg::get_long);
-            // Once for the whole process.
+            // Leaks once in a process.
             let flags = flags.map(|flag| &*flag.to_owned().leak());
             flags.chain(["data", "log-file", "metrics"]).collect()
         });
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
-/// A text or map with settings, of which each group reads its own.
+/// A text or map of settings from which each group reads its fields.
 trait Source {
     type Error;
     fn group<T: DeserializeOwned>(&self) -> Result<T, Self::Error>;
@@ -128,14 +128,14 @@ impl Settings {
         Self::read_groups(&text)
     }
 
-    /// What is set, by name.
+    /// The settings that are set, by name.
     fn set(&self) -> Result<Map<String, Value>, serde_json::Error> {
         let mut all = Map::deserialize(serde_json::to_value(self)?)?;
         all.retain(|_, value| !value.is_null());
         Ok(all)
     }
 
-    /// Puts these settings over `below`, which fill what is not set here.
+    /// Merges these settings over `below`, which fills unset ones.
     pub(crate) fn over(self, below: Self) -> Result<Self> {
         let mut layers = below.set()?;
         layers.extend(self.set()?);

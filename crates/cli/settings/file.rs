@@ -1,5 +1,3 @@
-//! A settings file.
-
 use std::io::Read;
 
 use anyhow::{Context, Result};
@@ -8,14 +6,13 @@ use super::Settings;
 use crate::exit::{USAGE, coded};
 use crate::spelling::guessed;
 
-/// A settings file is read to this length.
+/// The most bytes of a settings file.
 const MAX_SETTINGS: u64 = 4 << 20;
 
-/// Settings whose values may hold passwords.
+/// Settings whose values may contain passwords.
 const SECRET: [&str; 3] = ["proxy", "header", "cookies"];
 
 impl Settings {
-    /// Reads a settings file.
     pub(crate) fn read(path: &std::path::Path) -> Result<Self> {
         let (mut bytes, name) = (Vec::new(), path.display().to_string());
         std::fs::File::open(path)
@@ -28,7 +25,7 @@ impl Settings {
         Self::parse(text.map_err(|_| coded(USAGE, format!("{name}: not UTF-8")))?, &name)
     }
 
-    /// Reads the text of a settings file of that `name`.
+    /// Parses the text of the settings file `name`.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
         Self::from_toml(text).map_err(|error| {
             let said = match secret_at(text, &error) {
@@ -42,10 +39,10 @@ impl Settings {
     }
 }
 
-/// The line and name of the setting that an error is about, if its value may hold a password: then
-/// neither the line nor what was expected of it is shown.
+/// The line and name of a setting with an error, if its value may contain a password. The error message then quotes
+/// neither the line nor the expected value.
 fn secret_at<'t>(text: &'t str, error: &toml::de::Error) -> Option<(usize, &'t str)> {
-    // An error without a place is of the file as a whole.
+    // An error without a position concerns the whole file.
     let end = error.span().map_or(text.len(), |span| span.end.max(span.start + 1));
     let before = text.get(..end).unwrap_or(text);
     let mut secret = None;
@@ -58,7 +55,7 @@ fn secret_at<'t>(text: &'t str, error: &toml::de::Error) -> Option<(usize, &'t s
             (_, Some((key, is_list))) if SECRET.contains(&key) => {
                 secret = Some((at + 1, key, is_list))
             }
-            // A list goes on until it is closed.
+            // A list continues until its bracket closes.
             (Some((_, _, true)), _) => {}
             _ => secret = None,
         }

@@ -1,5 +1,5 @@
-//! What a shared store costs: offers a second by some writers, and bytes a document in the masters.
-//! Starts a cluster of three masters and three replicas on loopback.
+//! Measures a shared store: offers per second by several writers, and bytes per document in the masters. Starts a
+//! cluster of three masters and three replicas on loopback.
 //!
 //! `cargo bench -p hapax-cluster --bench shared -- [DOCUMENTS] [SHAPE]`
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a bench")]
@@ -12,9 +12,8 @@ use std::time::Instant;
 use hapax_cluster::{Cluster, ClusterStore, Options};
 use hapax_dedup::{Document, DocumentStore, Fingerprint, Policy, Sketch, Verdict, mix64};
 
-/// Documents offered together.
 const BATCH: u64 = 64;
-/// One of ten is near another.
+/// One document of ten is a near-duplicate.
 const PLANTED: u64 = 10;
 
 fn document<'a>(key: &'a [u8], n: u64, sketch: bool) -> Document<'a> {

@@ -11,21 +11,21 @@ use crate::error::{Error, MAX_NAME, Result};
 use crate::keys::{Keys, bytes, list, number};
 use crate::link::Link;
 
-/// The version of what lies in the cluster.
+/// The version of the data in the cluster.
 const VERSION: u32 = 1;
 
 /// How a worker joins a crawl.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The crawl's name: workers of one name share one crawl. Up to 200 bytes without braces and
-    /// control characters. Default `crawl`.
+    /// The crawl's name: workers with the same name share one crawl. Up to 200 bytes without braces and control
+    /// characters. Default `crawl`.
     pub name: String,
-    /// The worker's own name, the same again for the same data directory; as the crawl's, or empty
-    /// for who only looks.
+    /// The worker's name, always the same for one data directory. The rules for the crawl's name apply, but it may be
+    /// empty for a read-only client.
     pub worker: String,
-    /// How long a worker that says nothing keeps what it leased. Default 60 s.
+    /// Time until the leases of a silent worker expire. Default 60 s.
     pub lease: Duration,
-    /// How long an answer is waited for, a failover within. Default 30 s.
+    /// Longest wait for an answer, a failover included. Default 30 s.
     pub patience: Duration,
 }
 
@@ -45,13 +45,13 @@ impl Default for Options {
 pub struct WorkerState {
     /// Its name.
     pub name: String,
-    /// It was heard of within the time of a lease.
+    /// Whether its last heartbeat is younger than a lease.
     pub alive: bool,
-    /// When it was heard of last.
+    /// Time since its last heartbeat.
     pub silent: Duration,
     /// Pages it has fetched in this run.
     pub pages: u64,
-    /// How long this run takes.
+    /// Duration of this run.
     pub running: Duration,
 }
 
@@ -63,13 +63,13 @@ pub struct Cluster {
     pub(crate) worker: String,
     pub(crate) lease: Duration,
     name: String,
-    /// Others that are alive, this one among them.
+    /// Workers that are alive, this one included.
     alive: Mutex<Vec<String>>,
     pages: AtomicU64,
     started: std::time::Instant,
 }
 
-/// ARGV: worker (or nothing: who only looks), pages, ms since it began.
+/// ARGV: worker (empty for a read-only client), pages, ms since its start.
 const HEARTBEAT: &str = "local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if ARGV[1] ~= '' then
@@ -103,7 +103,7 @@ impl Cluster {
         Ok(Arc::new(cluster))
     }
 
-    /// Who is or was at work, by name.
+    /// Returns all workers that have joined, by name.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -111,8 +111,8 @@ impl Cluster {
         self.beat("")
     }
 
-    /// How many documents are stored, about, duplicates among them: a change that was sent twice, for
-    /// a master was lost, may count twice or not at all.
+    /// Returns the approximate number of stored documents, duplicates included. After the loss of a master a repeated
+    /// change may count twice or not at all.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -120,7 +120,7 @@ impl Cluster {
         self.add("documents", 0)
     }
 
-    /// Says how many pages this worker has fetched; told to the others now and then.
+    /// Sets the number of pages that this worker has fetched. The next heartbeat sends it to the other workers.
     pub fn fetched(&self, pages: u64) {
         self.pages.store(pages, Relaxed);
     }
@@ -168,8 +168,8 @@ impl Cluster {
         Ok(workers)
     }
 
-    /// Whether a part is this worker's to look after first: the one of the highest hash (rendezvous
-    /// hashing, Thaler and Ravishankar 1998), so that few parts move when one comes or goes.
+    /// Returns whether this worker looks after a part first: its hash is the highest (rendezvous hashing, Thaler and
+    /// Ravishankar 1998). So few parts move when a worker joins or leaves.
     pub(crate) fn prefers(&self, part: u64) -> bool {
         let weight = |name: &str| xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), part);
         let own = weight(&self.worker);
@@ -177,7 +177,7 @@ impl Cluster {
         alive.iter().all(|name| weight(name) <= own)
     }
 
-    /// Sets a property of the crawl, or holds it against what is set.
+    /// Sets a property of the crawl, or compares it with the stored one.
     pub(crate) fn agree(&self, what: &'static str, asked: &str) -> Result<()> {
         let stored = self.settle_on(what, asked)?;
         if stored == asked {
@@ -192,12 +192,11 @@ impl Cluster {
         })
     }
 
-    /// The version of what lies there.
     pub(crate) fn agree_version(&self) -> Result<()> {
         self.agree("format", &VERSION.to_string())
     }
 
-    /// What is stored under a property, set to `asked` if it is not.
+    /// Returns a stored property, which is set to `asked` if missing.
     pub(crate) fn settle_on(&self, what: &'static str, asked: &str) -> Result<String> {
         let key = self.keys.crawl(what);
         let mut pipe = ClusterPipeline::new();
@@ -222,15 +221,15 @@ impl Drop for Cluster {
         if self.worker.is_empty() {
             return;
         }
-        // Whoever comes next need not wait for this one.
+        // The next worker need not wait for the expiry of this one.
         let mut pipe = ClusterPipeline::new();
         pipe.cmd("ZREM").arg(self.keys.crawl("alive")).arg(&self.worker);
         let _ = self.link.pipe_leaving(&pipe);
     }
 }
 
-/// A brace would end the part of a key that says on which master it lies, a line's end what a
-/// lease says of its worker.
+/// Rejects braces, which delimit the part of a key that selects its master, and control characters: a line end would
+/// corrupt the value of a lease.
 fn check_name(what: &'static str, name: &str) -> Result<()> {
     let wrong = |c: char| c.is_control() || "{}".contains(c);
     match name.is_empty() || name.len() > MAX_NAME || name.contains(wrong) {
@@ -250,7 +249,7 @@ mod tests {
             let crawl = Options { name: bad.into(), ..Options::default() };
             let worker = Options { worker: bad.into(), ..Options::default() };
             for options in [crawl, worker] {
-                // Before anybody is asked.
+                // Rejected before any connection.
                 let error = Cluster::join("redis://127.0.0.1:1", &options).unwrap_err();
                 assert!(matches!(error, Error::Name { .. }), "{bad:?}: {error}");
             }

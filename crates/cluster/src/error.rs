@@ -1,49 +1,48 @@
-/// The longest name of a crawl or worker: with its life behind it, a worker's must fit the one byte
-/// that says how long it is.
+/// Longest name of a crawl or worker. A worker's name plus the suffix for its process must fit the length byte.
 pub(crate) const MAX_NAME: usize = 200;
 
 /// Why a cluster could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It did not answer, or refused to work, for longer than is waited for.
+    /// It was not usable for longer than the patience.
     #[error("the cluster at {address} could not be used for {seconds} s: {why}")]
     Unavailable {
-        /// The nodes that were given.
+        /// The configured nodes.
         address: String,
-        /// For how long it was tried.
+        /// Duration of the attempts.
         seconds: u64,
-        /// What it said last.
+        /// Its last error.
         why: String,
     },
-    /// The addresses are none.
+    /// The address is invalid.
     #[error("{address}: {why}; a cluster is given as redis://HOST:PORT[,HOST:PORT...]")]
     Address {
-        /// What was given.
+        /// The given address.
         address: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// A name that would break the keys or values it stands in.
+    /// The name would break keys or values.
     #[error(
         "the {what} {name:?} cannot be used: 1 to {MAX_NAME} bytes without braces and control \
          characters"
     )]
     Name {
-        /// Whose name it is.
+        /// The kind of name.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// It refused a command for good.
+    /// It permanently refused a command.
     #[error("the cluster at {address} refused: {why}")]
     Refused {
-        /// The nodes that were given.
+        /// The configured nodes.
         address: String,
-        /// What it said.
+        /// Its error.
         why: String,
     },
-    /// The crawl of that name was made with other settings.
+    /// The crawl with this name has other settings.
     #[error(
         "the crawl {name:?} at {address} was made with {what} {stored}, this worker has {asked}: \
          use the same, or another name"
@@ -51,24 +50,24 @@ pub enum Error {
     Differs {
         /// The crawl's name.
         name: String,
-        /// The nodes that were given.
+        /// The configured nodes.
         address: String,
-        /// Which setting.
+        /// The setting.
         what: &'static str,
-        /// What the crawl has.
+        /// The crawl's value.
         stored: String,
-        /// What was asked for.
+        /// The requested value.
         asked: String,
     },
-    /// What the cluster holds is not what this version writes there.
+    /// A key has a value that this version does not write.
     #[error("the cluster at {address} holds something else under {key}")]
     Foreign {
-        /// The nodes that were given.
+        /// The configured nodes.
         address: String,
         /// The key.
         key: String,
     },
-    /// Tables of a cluster look no further.
+    /// The distance exceeds [`MAX_DISTANCE`](crate::MAX_DISTANCE).
     #[error("a cluster looks within distance {0} at most: give a smaller --distance")]
     Distance(u32),
 }

@@ -1,12 +1,10 @@
-//! Names of keys: `hapax:{CRAWL.PART}:WHAT`. What stands in braces says on which master a key
-//! lies, so that a script may touch all keys of one part.
+//! Names of keys: `hapax:{CRAWL.PART}:WHAT`. The braces select the master: a script can use all keys of a part.
 
 use redis::Value;
 
-/// Hosts with their queues, documents, and buckets: each kind is spread over so many parts.
+/// Parts of the frontier, of the documents and of the buckets.
 pub(crate) const HOST_PARTS: u64 = 64;
 
-/// The names of one crawl's keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     name: String,
@@ -17,44 +15,39 @@ impl Keys {
         Self { name: name.to_owned() }
     }
 
-    /// A key of the crawl itself.
     pub(crate) fn crawl(&self, what: &str) -> String {
         format!("hapax:{{{}}}:{what}", self.name)
     }
 
-    /// What all keys of a part of the frontier begin with.
+    /// Returns the prefix of all keys in a part of the frontier.
     pub(crate) fn hosts(&self, part: u64) -> String {
         format!("hapax:{{{}.h{part}}}:", self.name)
     }
 
-    /// The same of the part of a host.
     pub(crate) fn of_host(&self, host: &str) -> String {
         self.hosts(part_of(host))
     }
 
-    /// An address's clock.
     pub(crate) fn address(&self, address: std::net::IpAddr) -> String {
         format!("hapax:{{{}.a{address}}}:free", self.name)
     }
 
-    /// A document.
     pub(crate) fn document(&self, id: u64) -> String {
         format!("hapax:{{{}.d{}}}:r:{id:x}", self.name, id % HOST_PARTS)
     }
 
-    /// A bucket of a table, and a band or the digests as tables after the others.
+    /// Returns the key of a bucket. Digests and bands are tables with higher numbers.
     pub(crate) fn bucket(&self, table: usize, lead: u64) -> String {
-        // Spread by the lead: one pipeline of a document goes to all masters at once.
+        // Distributed by the lead: one pipeline for a document uses all masters in parallel.
         format!("hapax:{{{}.b{}}}:t{table}:{lead:x}", self.name, lead % HOST_PARTS)
     }
 }
 
-/// The part of the frontier in which a host lies.
+/// Returns the part of the frontier that stores a host.
 pub(crate) fn part_of(host: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(host.as_bytes()) % HOST_PARTS
 }
 
-/// An answer as bytes.
 pub(crate) fn bytes(value: &Value) -> Option<&[u8]> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
@@ -63,7 +56,7 @@ pub(crate) fn bytes(value: &Value) -> Option<&[u8]> {
     }
 }
 
-/// An answer as a number.
+/// Returns an answer as a number, which may be text.
 pub(crate) fn number(value: &Value) -> Option<i64> {
     match value {
         Value::Int(number) => Some(*number),
@@ -71,7 +64,6 @@ pub(crate) fn number(value: &Value) -> Option<i64> {
     }
 }
 
-/// An answer as a list.
 pub(crate) fn list(value: &Value) -> &[Value] {
     match value {
         Value::Array(values) | Value::Set(values) => values,

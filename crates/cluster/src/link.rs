@@ -1,6 +1,6 @@
-//! Connections that survive the loss of a master: rebuilt on any failure, tried again until
-//! patience ends. What [`Link::pipe`] sends may be done twice, and must be harmless then: all but counts,
-//! which are about right. What is not, such as a try to lease, is sent with [`Link::pipe_once`].
+//! Connections that survive the loss of a master: rebuilt after any failure, and retried until the patience ends.
+//! [`Link::pipe`] may send commands twice, so these must be idempotent; only counts are approximate. Other commands,
+//! such as leasing, use [`Link::pipe_once`].
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,17 +10,16 @@ use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 
 use crate::error::{Error, Result};
 
-/// One answer is waited for so long; a failover of three masters takes 3 to 5 s.
+/// Longest wait for one answer. A failover of three masters takes 3 to 5 s.
 const ANSWER: Duration = Duration::from_secs(2);
-/// Who begins is told sooner that nobody answers.
+/// Shorter patience for the first connection.
 const START: Duration = Duration::from_secs(4);
-/// Who leaves waits no longer: what is not told by then expires by itself.
+/// Shorter patience at exit: everything that is not sent by then expires.
 pub(crate) const LEAVE: Duration = Duration::from_secs(2);
-/// Between two tries.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Shared by all that speak to the cluster.
+/// Connections to the cluster, shared by all its users.
 pub(crate) struct Link {
     client: ClusterClient,
     idle: Mutex<Vec<ClusterConnection>>,
@@ -35,8 +34,7 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// Connects to a cluster given as `redis://HOST:PORT,HOST:PORT,...`, a user and a password before the
-    /// first of them.
+    /// Connects to `redis://HOST:PORT,HOST:PORT,...`, with an optional user and password before the first node.
     pub(crate) fn open(address: &str, patience: Duration) -> Result<Self> {
         let wrong = |why: String| Error::Address { address: without_password(address), why };
         let nodes = nodes(address).ok_or_else(|| wrong("no address of a cluster".into()))?;
@@ -51,24 +49,23 @@ impl Link {
         let link =
             Self { client, idle: Mutex::default(), address: without_password(address), patience };
         let mut hello = ClusterPipeline::new();
-        // A write: who can only read is of no use.
+        // A write: read-only access is not enough.
         hello.cmd("SET").arg("hapax:hello").arg(1).arg("EX").arg(60);
         link.pipe_within(&hello, patience.min(START))?;
         Ok(link)
     }
 
-    /// Sends all commands at once and returns their answers in order.
+    /// Sends all commands in one pipeline and returns their answers in order.
     pub(crate) fn pipe(&self, commands: &ClusterPipeline) -> Result<Vec<Value>> {
         self.pipe_within(commands, self.patience)
     }
 
-    /// The same for who leaves: tried for a moment only.
+    /// Does the same at exit, with a shorter patience.
     pub(crate) fn pipe_leaving(&self, commands: &ClusterPipeline) -> Result<Vec<Value>> {
         self.pipe_within(commands, self.patience.min(LEAVE))
     }
 
-    /// Sends all commands once; nothing where that failed in passing, and what was done of them is not
-    /// known.
+    /// Sends all commands once. Returns `None` after a temporary failure: then some of them may have been executed.
     pub(crate) fn pipe_once(&self, commands: &ClusterPipeline) -> Result<Option<Vec<Value>>> {
         match self.once(commands) {
             Ok(values) => Ok(Some(values)),
@@ -96,7 +93,7 @@ impl Link {
                 let seconds = patience.as_secs();
                 return Err(Error::Unavailable { address: self.address.clone(), seconds, why });
             }
-            // All others point to the same nodes.
+            // The other connections have the same outdated map of nodes.
             self.idle().clear();
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -119,10 +116,10 @@ impl Link {
     }
 }
 
-/// Whether it may pass by itself: a node that is away, moves, loads, or is being replaced.
+/// Returns whether the error is temporary: a node is unreachable, moving, loading or being replaced.
 fn passes(error: &RedisError) -> bool {
     match error.clone().into_server_errors() {
-        // Of a pipeline, whose errors have no code of their own.
+        // Errors in a pipeline, which have no kind.
         Some(errors) => errors.iter().all(|(_, error)| match error.kind() {
             Some(kind) => kind_passes(ErrorKind::Server(kind), error),
             None => !matches!(error.code(), "NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE"),
@@ -138,7 +135,7 @@ fn kind_passes(kind: ErrorKind, error: &impl ToString) -> bool {
         | ErrorKind::UnexpectedReturnType
         | ErrorKind::Server(ServerErrorKind::NoPerm) => false,
         ErrorKind::Server(ServerErrorKind::ResponseError) => {
-            // A script says so of itself; the node behind it is what fails.
+            // Scripts report errors of their node as their own.
             let text = error.to_string();
             ["READONLY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "OOM", "NOREPLICAS"]
                 .iter()
@@ -152,7 +149,7 @@ fn told(error: &RedisError) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
     match first.to_ascii_lowercase() {
-        // What a server says that is no cluster.
+        // The error of a single server.
         text if text.contains("cluster support disabled") => {
             format!("{first} (it is a single server: start it with cluster-enabled yes)")
         }
@@ -160,8 +157,8 @@ fn told(error: &RedisError) -> String {
     }
 }
 
-/// The address of each node. One user and password are those of the whole cluster: who names them once
-/// need not repeat them, and nodes without them would be refused beside one with them.
+/// Returns the address of each node. One user and password apply to all nodes, so they are written once; the client
+/// requires them on every node.
 fn nodes(address: &str) -> Option<Vec<String>> {
     let (scheme, rest) = address.split_once("://")?;
     let user = rest.split(',').find_map(|node| node.rsplit_once('@')).map(|(user, _)| user);
@@ -207,7 +204,7 @@ mod tests {
         {
             assert_eq!(all(address), both, "{address}");
         }
-        // Taken for an address, of which nobody answers.
+        // A valid address without a server.
         let moment = Duration::from_millis(1);
         let error = Link::open("redis://:p@127.0.0.1:1,127.0.0.1:2", moment).unwrap_err();
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");

@@ -1,11 +1,12 @@
-//! CPU time of the commit thread for a page, and of the whole process, on the HTML files of a folder. Linux only.
+//! Measures the CPU time of the commit thread and of the whole process for each page, on the HTML files of a folder.
+//! Linux only.
 //!
 //! ```text
 //! cargo run --release -p hapax-crawl --example commit_cpu -- FOLDER
 //! ```
 //!
 //! The deciding thread of `Offline` does what the commit thread of a crawl does: decision, archive, index, logs and
-//! commits. Bodies are in memory before the clock starts. Each round fills a new data directory.
+//! commits. Bodies are in memory before the measurement. Each cycle fills a new data directory.
 
 use std::error::Error;
 use std::io::Write;
@@ -17,13 +18,13 @@ use hapax_data::DataDir;
 use hapax_fetch::Response;
 use url::Url;
 
-/// That of the program.
+/// The allocator of the program.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const ROUNDS: usize = 5;
-/// Bytes of bodies in memory: files beyond it are left out.
+/// Maximum bytes of bodies in memory: further files are ignored.
 const MAX_BYTES: u64 = 512 << 20;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -67,7 +68,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Seconds of one round.
 struct Round {
     thread: f64,
     process: f64,
@@ -93,17 +93,17 @@ fn round(pages: &[StoredPage]) -> Result<Round> {
     Ok(round)
 }
 
-/// CPU seconds of a thread: `schedstat` counts nanoseconds on a CPU.
+/// Returns the CPU seconds of a thread: `schedstat` counts nanoseconds on a CPU.
 fn cpu(thread: &str) -> Result<f64> {
     let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat"))?;
     let nanoseconds: f64 = text.split(' ').next().unwrap_or_default().parse()?;
     Ok(nanoseconds / 1e9)
 }
 
-/// CPU seconds of the process, threads that have ended among them, in steps of 10 ms.
+/// Returns the CPU seconds of the process, including ended threads, in steps of 10 ms.
 fn cpu_of_all() -> Result<f64> {
     let text = std::fs::read_to_string("/proc/self/stat")?;
-    // The name of the program may contain spaces, but nothing behind its bracket does.
+    // The name of the program may contain spaces, but nothing after its bracket does.
     let fields = text.rsplit(") ").next().unwrap_or_default();
     let ticks: Vec<f64> = fields
         .split(' ')

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hapax_crawl::{Config, Crawl, Event, Summary};
 use url::Url;
 
-/// Crawls from `start` for a minute at most, and says what becomes of each page.
+/// Crawls from `start` for at most a minute, and prints what happens to each page.
 pub(crate) async fn crawl(
     start: Url,
     folder: &Path,

@@ -1,5 +1,6 @@
-//! Pages from a map in the place of the web, and kept pages into a list in the place of a database:
-//! `cargo run -p hapax-crawl --example own_parts`.
+//! A custom `Fetch` and a custom `Sink`: pages come from a map, and kept pages go to a list.
+//!
+//! Run `cargo run -p hapax-crawl --example own_parts`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -12,7 +13,7 @@ use hapax_crawl::{BoxError, Config, Crawl, Fetch, Page, Pending, Sink, Wanted};
 use hapax_fetch::{Kind, Response, RobotsAnswer, Validators};
 use url::Url;
 
-/// A web that is held in memory: bodies by their addresses.
+/// A web in memory: bodies by URL.
 #[derive(Clone, Debug)]
 pub(crate) struct Web(pub(crate) Arc<BTreeMap<String, String>>);
 
@@ -44,7 +45,7 @@ impl Fetch for Web {
     }
 }
 
-/// What is kept, by address: what is not committed yet, and what is.
+/// URLs of kept pages: uncommitted ones, and committed ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table(pub(crate) Arc<Mutex<(Vec<String>, Vec<String>)>>);
 
@@ -71,7 +72,7 @@ impl Sink for Table {
     }
 }
 
-/// Crawls a web of one's own into a table of one's own.
+/// Crawls a web in memory into a table in memory.
 pub(crate) async fn crawl(
     web: Web,
     start: Url,

@@ -1,4 +1,4 @@
-//! A crawl that its embedder stops and goes on with: `cargo run -p hapax-crawl --example resume -- URL`.
+//! A crawl that its embedder stops and resumes: `cargo run -p hapax-crawl --example resume -- URL`.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,10 +1,9 @@
-//! What the rules and the knowledge of a crawl say about a URL.
+//! The decision whether a URL belongs to the crawl.
 
 use hapax_data::{Again, SitemapPart, SkipReason};
 use hapax_frontier::{Entry, EntryKind};
 use url::Url;
 
-/// Whether a URL belongs to the crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It belongs to the crawl, in this normal form.
@@ -13,31 +12,29 @@ pub(crate) enum Admission {
     NoWebAddress,
     /// The rules of this run refuse it; the rules of another run may admit it.
     Refused(Refusal),
-    /// It is left out whatever the rules: it was forgotten, or a learnt pattern says that it is a duplicate.
+    /// It is excluded under all rules: it was forgotten, or a learnt pattern predicts a duplicate.
     LeftOut(Refusal),
     /// A rule learnt from duplicates excludes it: an equivalent URL is requested.
     Repeats(Url),
-    /// A feed names another page with its text, which is fetched instead.
+    /// A feed names another page with the same text, which is fetched instead.
     LeftToFeed,
 }
 
-/// A URL that is not taken, and why.
+/// A URL that does not belong to the crawl, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) url: Url,
     pub(crate) reason: SkipReason,
-    /// In words.
     pub(crate) detail: String,
-    /// How far from a seed it was met, if wider rules may take it in.
+    /// The depth at which it was found, if wider rules may admit it.
     pub(crate) depth: Option<u16>,
-    /// It is a sitemap.
     pub(crate) sitemap: Option<SitemapPart>,
-    /// When it is requested again, if that does not follow from the reason.
+    /// When it is requested again, if this does not follow from the reason.
     pub(crate) again: Option<Again>,
 }
 
 impl Refusal {
-    /// One that no rule takes back.
+    /// Makes a refusal that no change of rules revokes.
     pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
         Self { url, reason, detail: detail.into(), depth: None, sitemap: None, again: None }
     }

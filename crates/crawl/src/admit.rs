@@ -1,6 +1,6 @@
 //! Admission: the one place that decides whether a URL belongs to the crawl.
 //!
-//! It is called when a URL is queued, and again when it is leased, for rules may have changed in between.
+//! It runs when a URL is queued, and again when it is leased, because rules may have changed in between.
 
 use hapax_data::SkipReason;
 use hapax_frontier::EntryKind;
@@ -15,35 +15,33 @@ use crate::rules::Rules;
 pub(crate) enum Stage {
     /// Before it is queued.
     Queue,
-    /// Before it is requested. Seeds were named by a person, and sitemaps by their host: of the rules only
-    /// exclude patterns hold for seeds, and none for sitemaps and probes.
+    /// Before it is requested. A person named the seeds, and hosts their sitemaps: exclude patterns are the only
+    /// rules that apply to seeds, and none apply to sitemaps and probes.
     Lease(EntryKind),
 }
 
-/// What a crawl knows about URLs.
+/// Knowledge of a crawl about URLs.
 pub(crate) trait Knowledge {
-    /// The error of a look-up.
     type Error;
 
-    /// The rules of this run.
     fn rules(&self) -> &Rules;
 
-    /// Returns whether a person had the URL or its host forgotten.
+    /// Returns whether a person forgot the URL or its host.
     fn is_forgotten(&self, url: &Url, host: &str) -> bool;
 
-    /// Returns whether rules learnt from duplicates exclude the URL. The first URL of a group of equivalent ones is not
-    /// excluded.
+    /// Returns whether rules learnt from duplicates exclude the URL. The first URL of a group of equivalent ones is
+    /// not excluded.
     fn repeats(&mut self, url: &Url, host: &str) -> Result<bool, Self::Error>;
 
     /// Returns whether a trusted feed names another page with the text of this URL, which is fetched instead.
     fn is_left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool, Self::Error>;
 }
 
-/// Decides about a URL that is `depth` links from a seed: scope, depth, patterns of the rules, forgotten pages,
-/// rules learnt from duplicates, feeds. The first one that excludes it decides.
+/// Decides about a URL that is `depth` links from a seed. Applies in this order: scope, depth, patterns, forgotten
+/// pages, rules learnt from duplicates, feeds. The first one that excludes the URL decides.
 ///
 /// # Errors
-/// Those of the look-ups.
+/// An error of a look-up.
 pub(crate) fn admit<K: Knowledge>(
     url: &Url,
     depth: u16,
@@ -81,7 +79,7 @@ mod tests {
     use super::*;
     use crate::config::ScopeRules;
 
-    /// Objects by a word in the URL.
+    /// Decides by words in the URL.
     struct Words(Rules);
 
     impl Knowledge for Words {

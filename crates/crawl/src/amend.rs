@@ -1,4 +1,4 @@
-//! Changes by people to decisions, while no crawl runs on the data directory.
+//! Changes that people make to decisions, while no crawl runs on the data directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Amend {
     /// Applies one request and makes it durable. The answer lists rows that could not be changed, and why.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn apply(&mut self, request: &Request, by: DecidedBy) -> Result<Answer> {
         self.committer.apply(request, by)
     }
@@ -49,7 +49,7 @@ impl Amend {
     /// Applies the requests in the spool. Returns whether there were any.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn apply_spool(&mut self) -> Result<bool> {
         self.committer.apply_spool()
     }
@@ -57,7 +57,7 @@ impl Amend {
     /// Discards a kept page as a duplicate of another kept page.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub(crate) fn discard_kept(
         &mut self,
         texts: &Texts,
@@ -96,7 +96,7 @@ impl Amend {
     /// Makes everything durable, including the counts of summary.json.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn finish(mut self) -> Result<()> {
         self.committer.commit(true)?;
         self.committer.save_counts(&self.data)?;
@@ -106,7 +106,7 @@ impl Amend {
     /// Closes the stores without a final commit.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn close(self) -> Result<()> {
         self.committer.close()
     }

@@ -1,8 +1,8 @@
-//! The format of an answer on disk until its commit: a frame of lengths, a head in
-//! JSON, the request, status line and headers, and the body as it came.
+//! The format of an answer on disk until its commit. A frame consists of lengths, a head in JSON, the request, status
+//! line and headers, and the body as received.
 //!
-//! `length` (u32, of the whole frame), `checksum` (u32, CRC-32 of all after it), `head` (u32, its
-//! length), little-endian.
+//! It begins with `length` (u32, of the whole frame), `checksum` (u32, CRC-32 of everything after it) and `head`
+//! (u32, its length), little-endian.
 
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,12 +14,12 @@ use hapax_url::{UrlKey, url_key};
 use hapax_warc::http_parts;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the three numbers that a frame begins with.
+/// Bytes of the three numbers at the start of a frame.
 pub(super) const NUMBERS: usize = 12;
-/// Bytes of a head: a URL, and little else.
+/// Maximum bytes of a head, most of which are its URL.
 const MAX_HEAD: usize = 64 << 10;
 
-/// An answer, and what was known when it came.
+/// A response, and the time and duration of its request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) response: Response,
@@ -28,7 +28,7 @@ pub(super) struct Answer {
     pub(super) asked_if_changed: bool,
 }
 
-/// For which lease an answer is.
+/// Identifies the lease that an answer is for.
 pub(super) type Key = (UrlKey, Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,15 +38,15 @@ pub(super) enum Kind {
     Sitemap,
 }
 
-/// What a frame says before request and response.
+/// The JSON head of a frame.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head {
     url: String,
     kind: Kind,
-    /// Since 1970.
+    /// Time since 1970.
     time: Duration,
     took: Duration,
-    /// Of these, what the server took.
+    /// The part of `took` that the server needed.
     server_took: Duration,
     asked_if_changed: bool,
     peer: Option<SocketAddr>,
@@ -55,19 +55,18 @@ pub(super) struct Head {
     ended_early: bool,
     #[serde(default)]
     http2: bool,
-    /// Somebody wanted the body.
     wanted: bool,
     request_bytes: usize,
     head_bytes: usize,
 }
 
-/// Whether a status says that it may be another one soon: request timeout, too early, too many requests (RFC 9110,
-/// section 15.5.9; RFC 8470, section 5.2; RFC 6585, section 4), and errors of the server.
+/// Returns whether a status is temporary: request timeout, too early, too many requests (RFC 9110, section 15.5.9;
+/// RFC 8470, section 5.2; RFC 6585, section 4), and server errors.
 pub(super) const fn is_failure(status: u16) -> bool {
     matches!(status, 408 | 425 | 429) || status >= 500
 }
 
-/// `None` for a probe: its question is of one run alone.
+/// Returns the key of an entry; `None` for a probe, which belongs to one run.
 pub(super) fn key(entry: &Entry) -> Option<Key> {
     let kind = match entry.kind {
         EntryKind::Page => Kind::Page,
@@ -77,13 +76,13 @@ pub(super) fn key(entry: &Entry) -> Option<Key> {
     Some((url_key(entry.url.as_str()), kind))
 }
 
-/// A frame but for the body, which comes last, and the length of all. `None` for what could not be read
-/// again as it is, and for what was of a moment.
+/// Returns a frame without the body, which comes last, and the length of the whole frame. `None` for answers that
+/// could not be restored unchanged, and for temporary ones.
 pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> {
     let response = &answer.response;
     let packed = response.raw.as_ptr() != response.body.as_ptr() && !response.body.is_empty();
     if packed && response.header("content-encoding").is_none() {
-        // Too long to be kept among the headers.
+        // The header was too long to be kept.
         return None;
     }
     if is_failure(response.status) {
@@ -121,7 +120,7 @@ pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> 
     Some((frame, length))
 }
 
-/// Lengths of a frame and of its head, if they can be some.
+/// Returns the lengths of a frame and of its head, if they are valid.
 pub(super) fn lengths(numbers: &[u8; NUMBERS]) -> Option<(usize, usize)> {
     let number = |at: usize| {
         let bytes = numbers.get(at..)?.first_chunk().copied()?;
@@ -145,8 +144,8 @@ impl Head {
     }
 }
 
-/// What a frame holds, and whether the body was wanted; [`Response::body`] is not decoded yet. `None`
-/// for one that was changed, or is another's.
+/// Parses a frame. Returns the answer, and whether the body was wanted; [`Response::body`] is not decoded yet. `None`
+/// if the frame is damaged or belongs to another entry.
 pub(super) fn parse(frame: Vec<u8>, entry: &Entry) -> Option<(Answer, bool)> {
     let (length, head) = lengths(frame.first_chunk()?)?;
     let checksum = u32::from_le_bytes(frame.get(4..)?.first_chunk().copied()?);

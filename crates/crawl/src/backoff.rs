@@ -1,18 +1,17 @@
-//! When a URL is tried again.
+//! The wait before a URL is requested again.
 
 use std::time::Duration;
 
 use hapax_url::url_key;
 use url::Url;
 
-/// Doublings of the first wait.
 const MAX_DOUBLINGS: u8 = 6;
 
-/// How long to wait before a URL is tried again: twice as long each time, times three quarters to five
-/// quarters, so that what failed together does not come again together.
+/// Returns the wait before the next attempt. It doubles each time and is multiplied by 0.75 to 1.25, so that URLs
+/// that failed together are not requested together again.
 pub(super) fn backoff(first: Duration, attempts: u8, url: &Url) -> Duration {
     let doublings = u32::from(attempts.min(MAX_DOUBLINGS));
-    // By other bits of the URL's key each time.
+    // Each attempt uses other bits of the URL's key.
     let jitter = (url_key(url.as_str()) >> (16 * doublings)) as u32 % 1000;
     (first * (1 << doublings)).mul_f64(0.75 + f64::from(jitter) / 2000.0)
 }

@@ -1,7 +1,7 @@
 //! Blank pages: pages that show neither text nor images. Of each host and title the first one is kept.
 //!
-//! Sites that need scripts, or that answer with an empty template, return thousands of them. They have no text to compare,
-//! so they are logged in skipped.jsonl and not as duplicates.
+//! Sites that need scripts, or that answer with an empty template, return thousands of them. They have no text to
+//! compare, so they are logged in skipped.jsonl and not as duplicates.
 
 use std::collections::HashMap;
 
@@ -16,27 +16,24 @@ use crate::page::PageWork;
 const NOTE: &str = "blank";
 /// Maximum number of blank pages that are kept of a host, each with another title.
 const MAX_KEPT: usize = 16;
-/// Maximum number of hosts in memory.
 const MAX_HOSTS: usize = 100_000;
 /// Bytes of one page in a note: hash of the title, key of the URL.
 const KEPT: usize = 24;
 
-/// A blank page that was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kept {
     title: u64,
     url: u128,
 }
 
-/// The blank pages that were kept of each host.
 #[derive(Debug, Default)]
 pub(super) struct BlankPages {
     hosts: HashMap<String, Vec<Kept>>,
 }
 
 impl BlankPages {
-    /// Returns whether a page is blank and another blank page of its host and title was kept. Records the page as kept if it
-    /// is the first one.
+    /// Returns whether a page is blank and another blank page of its host and title was kept. Records the first one
+    /// as kept.
     pub(super) fn repeats(
         &mut self,
         frontier: &dyn Frontier,

@@ -70,6 +70,8 @@ pub struct Patience {
     pub max_crawl_delay: Duration,
     /// Whether to skip hosts that require a longer Crawl-delay. Default off.
     pub skip_slow_hosts: bool,
+    /// Whether to skip pages and hosts that reserve rights: Content-Signal, noai, TDM-Reservation, RSL. Default off.
+    pub obey_reservations: bool,
     /// A URL with a longer Retry-After is deferred to the next run. Default 300 s.
     pub max_retry_after: Duration,
     /// A request that has waited this long for its server is parked: it no longer counts against
@@ -85,6 +87,7 @@ impl Default for Patience {
         Self {
             max_crawl_delay: Duration::from_secs(30),
             skip_slow_hosts: false,
+            obey_reservations: false,
             max_retry_after: Duration::from_secs(300),
             aside_after: Duration::from_secs(2),
             aside_factor: 3,

@@ -5,31 +5,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use tokio::sync::{Notify, watch};
 
-/// Signals between scheduler and commit thread.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
-    /// Leases handed out and not yet finished by the commit thread.
+    /// Number of leases handed out and not yet finished by the commit thread.
     pub(crate) active: AtomicU64,
-    /// There are new links, finished leases or a commit: the scheduler looks again.
+    /// Wakes the scheduler: there are new links, ended leases or a commit.
     pub(crate) wake: Notify,
-    /// The run ends: long operations stop early.
+    /// The run ends: long operations must stop early.
     pub(crate) stops: AtomicBool,
-    /// Hosts with dropped links that can be found again in this run.
+    /// Number of hosts with dropped links that this run can find again.
     pub(crate) rereads: AtomicU64,
-    /// Tasks that were aborted in the end: their leases stay queued.
+    /// Number of tasks aborted at the end; their leases stay queued.
     pub(crate) aborted: AtomicU64,
-    /// The commit thread has failed.
     pub(crate) failed: AtomicBool,
 }
 
-/// How soon a crawl ends.
+/// How soon a crawl must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asked {
-    /// It goes on.
     No,
-    /// Requests in flight may end within some seconds.
+    /// Requests in flight may end within five seconds.
     Soon,
-    /// Requests in flight are dropped.
     Now,
 }
 
@@ -44,7 +40,7 @@ impl Default for StopHandle {
 }
 
 impl StopHandle {
-    /// Makes no further request, waits up to five seconds for those in flight, and commits what was fetched.
+    /// Makes no further request, waits up to five seconds for those in flight, and commits the fetched pages.
     pub fn stop(&self) {
         self.ask(Asked::Soon);
     }
@@ -58,10 +54,10 @@ impl StopHandle {
         self.0.send_modify(|now| *now = asked.max(*now));
     }
 
-    /// Waits until this was requested, or more.
+    /// Waits until a stop of at least this urgency is requested.
     pub(crate) async fn asked(&self, least: Asked) {
         let mut changes = self.0.subscribe();
-        // The sender lives in this handle.
+        // Cannot fail: the sender is in this handle.
         let _ = changes.wait_for(|asked| *asked >= least).await;
     }
 }

@@ -44,12 +44,12 @@ use crate::verdicts::Verdicts;
 use crate::weight::ROOM_KIB;
 use crate::writer::{CookieWalls, Ended, Writer};
 
-/// Answers that wait for the commit thread.
+/// Capacity of the channel from tasks to the commit thread, in messages.
 const QUEUE: usize = 1024;
-/// KiB of large pages that are read at a time, for a tree takes ten times as much: at least, and for each
-/// core. A page of more is the only large one.
+/// KiB of large pages that are parsed at a time: this, or [`CORE_KIB`] for each core if that is more. A tree takes
+/// about ten times the memory of its page. A page beyond the limit is parsed while no other large page is.
 const TREES_KIB: u32 = 4 << 10;
-/// The same for others: the largest of them is read alone, on two cores.
+/// The same limit for other pages. With two cores, the largest of them is parsed alone.
 const SMALL_TREES_KIB: u32 = 1 << 10;
 const CORE_KIB: u32 = 512;
 
@@ -189,7 +189,7 @@ pub struct Crawl {
     received: Option<Arc<Received>>,
     limits: RunLimits,
     handle: StopHandle,
-    /// Pages of a recrawl that begins now.
+    /// Number of pages that a recrawl queued when it began; 0 if none began in this run.
     looks_again: u64,
 }
 
@@ -215,7 +215,7 @@ impl Crawl {
         self.handle.clone()
     }
 
-    /// What it has done so far, for progress and metrics.
+    /// Returns the counters of the crawl, for progress and metrics.
     pub fn figures(&self) -> Figures {
         Figures { stats: Arc::clone(&self.stats), frontier: Arc::clone(&self.frontier) }
     }
@@ -228,14 +228,14 @@ impl Crawl {
         client.limits.max_sitemap = config.sitemaps.clone().unwrap_or_default().max_bytes;
         let origins = Origins::open(&data, cluster, &config, &client, &identity, recrawl)?;
         let Origins { frontier, verdicts, received, begins_recrawl: begins_again } = origins;
-        // Answers of another way are not ours to keep.
+        // Responses of a custom `Fetch` are not stored on disk.
         let received = received.filter(|_| fetch.is_none());
         let stats = Arc::new(Stats::default());
         let parts = Parts { shared: verdicts.is_some(), ..parts_of(&config, !seeds.is_empty()) };
         let mut committer =
             Committer::open(&data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
         (committer.observer, committer.sinks) = (observer, sinks);
-        // What the stores refuse is nothing that has begun.
+        // Not earlier: after an error of the stores there is no event.
         committer.observer.tell(&Event::Begun)?;
         if let Some(verdicts) = verdicts {
             committer.share(verdicts)?;
@@ -309,11 +309,12 @@ impl Crawl {
         })
     }
 
-    /// Crawls until nothing is left, a limit is reached or `shutdown` ends; it can go on later. The summary is
-    /// written in any case. Requests run on the runtime of the caller, everything else on threads of its own.
+    /// Crawls until nothing is left, a limit is reached or `shutdown` resolves. The crawl can be resumed later.
+    /// Writes the summary in any case. Requests run on the runtime of the caller, everything else on separate
+    /// threads.
     ///
     /// # Errors
-    /// The observer's, and those of the data directory: what was committed stands.
+    /// An error of the observer or of the data directory. Committed pages are safe.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<Summary> {
         let Self { data, config, frontier, stats, shared, control, writer, .. } = self;
         let (answers, inbox) = mpsc::channel::<Message>(QUEUE);
@@ -361,7 +362,7 @@ impl Crawl {
             self.looks_again > 0 && stats.reached.load(Relaxed) == 0 && stop == Stop::Complete;
         if !summary.shared {
             summary.name_hosts(&stats, &*frontier);
-            // Unless the job failed: then it says why.
+            // `None` after a failure, which is returned instead.
             if let Some(seed_fetched) = ended.seed_fetched {
                 summary.seed_missed = !seed_fetched && stop == Stop::Complete;
             }
@@ -375,7 +376,7 @@ impl Crawl {
         );
         let text = serde_json::to_vec_pretty(&summary)?;
         match failure {
-            // On a full disk the summary may not fit either; the error itself is what matters.
+            // On a full disk the summary may not fit either: ignore this second error.
             Some(error) => {
                 let _ = data.replace("summary.json", &text);
                 Err(error)
@@ -391,7 +392,6 @@ impl Crawl {
     }
 }
 
-/// Which stores a crawl writes.
 const fn parts_of(config: &Config, has_seeds: bool) -> Parts {
     let storage = config.storage;
     Parts {
@@ -406,11 +406,11 @@ const fn parts_of(config: &Config, has_seeds: bool) -> Parts {
     }
 }
 
-/// Begins a recrawl, or goes on with the one that was stopped. Returns how many pages are queued again.
+/// Begins a recrawl, or continues an interrupted one. Returns how many pages are queued again.
 fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
     writer.renew_damaged()?;
     if begins {
-        // First: once the recrawl is committed as begun, they are not looked for again.
+        // First: a resumed recrawl does not search for these URLs again.
         writer.request_spared()?;
         writer.request_dropped()?;
         return writer.again();
@@ -420,7 +420,7 @@ fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
     Ok(0)
 }
 
-/// How pages are got, and the same if it is the built-in way.
+/// The implementation of [`Fetch`], and the built-in client if that is the implementation.
 type Way = (Arc<dyn Fetch>, Option<Arc<Fetcher>>);
 
 fn way(own: Option<Arc<dyn Fetch>>, client: hapax_fetch::Options) -> Result<Way> {
@@ -433,10 +433,9 @@ fn way(own: Option<Arc<dyn Fetch>>, client: hapax_fetch::Options) -> Result<Way>
     Ok((Arc::clone(&http) as Arc<dyn Fetch>, Some(http)))
 }
 
-/// The limits of pages, with what other settings say of them.
 pub(crate) fn page_limits(config: &Config) -> hapax_extract::Limits {
     hapax_extract::Limits {
-        // Twice that of the frontier, which says of a URL that is too long that it was left out.
+        // Twice the limit of the frontier, so that the frontier sees URLs that are too long and logs them.
         max_url_bytes: config.scope.urls.max_length.saturating_mul(2),
         agent: config.requests.agent().1,
         ..config.pages.clone()

@@ -1,4 +1,4 @@
-//! Applies what people decide about discarded pages, in the same stores, logs and order as a page.
+//! Applies people's decisions about discarded pages, with the same stores, logs and commit order as for a page.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -26,7 +26,7 @@ use hapax_data::stored_page;
 use hapax_data::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
 use hapax_data::{Discarded, DiscardedOf};
 
-/// A discarded page on its way into the index.
+/// A discarded page that is added to the index.
 struct Found {
     record: Record,
     title: String,
@@ -34,14 +34,14 @@ struct Found {
     language: String,
     stored_at: String,
     canonical: bool,
-    /// What later pages are compared with.
+    /// The comparison text for later pages.
     page_text: Option<PageText>,
     /// JSON of its [`PageMeta`].
     meta: String,
 }
 
 impl Committer {
-    /// Of the pages that match, the first that was not declared distinct from `url`.
+    /// Returns the first match that was not declared distinct from `url`.
     pub(super) fn first_alike(
         &self,
         url: &str,
@@ -55,7 +55,7 @@ impl Committer {
         Ok(None)
     }
 
-    /// Does what lies in the spool; whether there was anything.
+    /// Applies the requests in the spool. Returns whether there were any.
     pub(crate) fn apply_spool(&mut self) -> Result<bool> {
         let spool = Spool::of(&self.root);
         let requests = spool.requests();
@@ -66,9 +66,9 @@ impl Committer {
         Ok(!requests.is_empty())
     }
 
-    /// Does one request, durably.
+    /// Applies one request and makes it durable.
     pub(crate) fn apply(&mut self, request: &Request, by: DecidedBy) -> Result<Answer> {
-        // What is to change must be found in log and index.
+        // The pages to change must be in log and index.
         self.commit_as_it_is()?;
         let rows = Rows::open(&self.root)?;
         let texts = Texts::open(&self.root)?;
@@ -133,7 +133,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Takes a restoring back.
+    /// Undoes a restore.
     fn discard_again(&mut self, rows: &Rows, id: u64, by: DecidedBy) -> Change<()> {
         if self.logs.decisions.restored(id).is_none() {
             return refused(Refused::NotRestored);
@@ -164,7 +164,7 @@ impl Committer {
             id: Some(id),
             url: name_of(&entry),
             of: Some(entry.of.url),
-            // What was discarded for it meanwhile is, from here on, for the other page.
+            // Duplicates of this page are, from now on, duplicates of the other page.
             new_id: Some(of),
             old_id: Some(own),
             by,
@@ -172,10 +172,10 @@ impl Committer {
         Ok(())
     }
 
-    /// Lets a row's page take the place of the one that was kept.
+    /// Keeps the page of a row instead of the page that it duplicates.
     fn keep_instead(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
         let (mut entry, written) = self.row(rows, id)?;
-        // Another row of the cluster may have been chosen since the rows were read.
+        // The representative may have changed since the rows were read.
         if let Some((now, url)) = entry.of.id.and_then(|of| self.logs.decisions.survivor(of)) {
             (entry.of.id, entry.of.url) = (Some(now), url.to_owned());
         }
@@ -189,7 +189,7 @@ impl Committer {
         let found = self.found(texts, &entry, &written)?;
         let kept = texts.kept_page(&entry);
         let kept_text = kept.as_ref().map(|page| page.text.clone());
-        // Of a page that was kept without an index the line alone knows where it lies.
+        // If the page was kept without an index, only the log line has its location.
         let as_written = || written.of.warc.clone().filter(|_| written.of.id == Some(other.id));
         let place_of_other = self.place_of(other.id).map(|(place, _)| place).or_else(as_written);
         self.forget(other.id)?;
@@ -225,8 +225,9 @@ impl Committer {
         Ok(())
     }
 
-    /// Of a page's copies, the best one that can takes its place: one of equal text, for which all others stay what
-    /// they are, or else the best of the others. Those that are no duplicates of that one are restored.
+    /// Keeps the best copy of a removed page instead of it. Copies of equal text are preferred: for these all other
+    /// copies stay duplicates. For another copy, those that are not duplicates of it are restored. Returns whether
+    /// there was one.
     pub(super) fn best_copy_instead(
         &mut self,
         rows: &Rows,
@@ -251,7 +252,7 @@ impl Committer {
             if settled(self.keep_instead(rows, texts, row, by))?.is_none() {
                 for (_, _, row, other) in ranked.filter(|_| !is_equal) {
                     if !self.is_copy_of(&other, &heir)? {
-                        // It was like the page that is gone, and not like this one.
+                        // It duplicated the removed page, and does not duplicate this one.
                         let _ = settled(self.restore(rows, texts, row, by))?;
                     }
                 }
@@ -261,7 +262,7 @@ impl Committer {
         Ok(false)
     }
 
-    /// Whether the policy takes one page for a duplicate of another, wherever it was met.
+    /// Returns whether the policy considers one page a duplicate of the other.
     fn is_copy_of(&self, one: &Discarded, other: &Discarded) -> Result<bool> {
         let record = |entry: &Discarded| match self.store.id_of(entry.own_key())? {
             Some(id) => self.store.record(id),
@@ -280,7 +281,7 @@ impl Committer {
         Ok(self.policy.neighbour(other.id, (level, None), fingerprints, sides).is_some())
     }
 
-    /// The page of a row is another one from here on.
+    /// Ends a row: its page has changed or is gone.
     pub(super) fn end_row(&mut self, id: u64, url: &str) -> Result<()> {
         self.decide(&Decision {
             time: now(),
@@ -294,12 +295,12 @@ impl Committer {
         })
     }
 
-    /// What the log says of pages that are discarded from here on.
+    /// Sets the policy that later log lines name.
     pub(crate) const fn decides_by(&mut self, policy: Policy) {
         self.policy = policy;
     }
 
-    /// A page that was kept is discarded for another one, by thresholds given later.
+    /// Discards a kept page as a duplicate of another one, after a change of thresholds.
     pub(crate) fn discard_kept(
         &mut self,
         texts: &Texts,
@@ -322,7 +323,7 @@ impl Committer {
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
         self.count(line.kind, 1, line.bytes);
         self.logs.discarded.append(&line)?;
-        // The rows that were discarded for it are, from here on, for the other one.
+        // Duplicates of this page are, from now on, duplicates of the other page.
         self.decide(&Decision {
             time: now(),
             action: Action::Keep,
@@ -335,7 +336,7 @@ impl Committer {
         })
     }
 
-    /// The line of a page that was kept until now, and is discarded for `of`.
+    /// Returns the log line of a page that was kept until now and becomes a duplicate of `of`.
     #[expect(clippy::too_many_arguments, reason = "both pages, by number, record and text")]
     pub(super) fn line(
         &self,
@@ -400,7 +401,7 @@ impl Committer {
         line.with_compared(compared)
     }
 
-    /// What the texts of two stored pages say, if both are at hand and make them one page.
+    /// Compares the texts of two stored pages; `None` if one is missing or they are two pages.
     fn compare_stored(&self, page: &Record, (of, of_id): (&Record, u64)) -> Option<ComparedTexts> {
         let text = self.compared.get(page.id, &page.key)?;
         let other = self.compared.get(of_id, &of.key)?;
@@ -408,31 +409,30 @@ impl Committer {
         outcome.same().then(|| compared_texts(&outcome, &text, &other))
     }
 
-    /// Whether a page is not wanted any more.
+    /// Returns whether a person forgot this page or its host.
     pub(super) fn forgotten(&self, url: &Url, host: &str) -> bool {
         self.logs.decisions.forgotten(url.as_str(), host)
     }
 
-    /// The number of the page that stands for a URL, its own if it is kept.
+    /// Returns the number of the page that represents a URL: its own number if it is kept.
     pub(super) fn stands_for(&self, url: &str) -> Result<Option<u64>> {
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(None) };
         let of = self.store.record(id)?.and_then(|record| record.of).unwrap_or(id);
         Ok(Some(self.logs.decisions.survivor(of).map_or(of, |(now, _)| now)))
     }
 
-    /// What people decided.
     pub(crate) const fn decisions(&self) -> &Decisions {
         &self.logs.decisions
     }
 
-    /// A duplicate is always fetched whole, for what it is held against may change.
+    /// Removes the validators of a page. Duplicates are always fetched whole: the page they are compared with may
+    /// change.
     fn forget_validators(&self, url: &str) {
         if let Some(frontier) = &self.frontier {
             frontier.note(url, VALIDATORS, Vec::new());
         }
     }
 
-    /// Writes the counts into the summary, for who reads it.
     pub(crate) fn save_counts(&mut self, data: &DataDir) -> Result<()> {
         let log = self.count_by_log()?;
         let path = data.root().join("summary.json");
@@ -444,7 +444,7 @@ impl Committer {
         Ok(data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?)
     }
 
-    /// The row, if its page is discarded now.
+    /// Returns the row, if its page is discarded now.
     fn row(&self, rows: &Rows, id: u64) -> Change<(Discarded, Discarded)> {
         let found =
             rows.by_id(id).and_then(|row| Some((rows.entry(&row).ok()?, rows.line(&row).ok()?)));
@@ -469,7 +469,7 @@ impl Committer {
         Ok((entry, line))
     }
 
-    /// The page of a row, from archive or index.
+    /// Returns the page of a row, from archive or index.
     fn found(&self, texts: &Texts, entry: &Discarded, line: &Discarded) -> Change<Found> {
         let record = match self.store.id_of(entry.own_key())? {
             Some(id) => self.store.record(id)?,
@@ -493,8 +493,8 @@ impl Committer {
         }
         let exact = entry.level.as_deref() == Some("text");
         if exact && let Some(kept) = texts.kept_page(entry) {
-            // The archive keeps the head only; the text is that of the page it was compared with,
-            // which need not be the one that is kept now.
+            // The archive has only the head of the page. Its text is that of the page it was compared with, which
+            // need not be the current representative.
             let of = match entry.of.id {
                 Some(of) => self.store.record(of)?,
                 None => None,
@@ -546,7 +546,7 @@ impl Committer {
         })
     }
 
-    /// One page more is discarded, or one less, of so many bytes.
+    /// Adds `discarded` (1 or -1) to the counter of this kind, and adds or subtracts the bytes.
     pub(super) fn count(&self, kind: DuplicateKind, discarded: i64, bytes: u64) {
         self.stats.update(|counts| {
             let slot = counts.of_kind(kind);
@@ -559,7 +559,7 @@ impl Committer {
     }
 }
 
-/// As store and decisions call it.
+/// Returns the name of the page in store and decisions.
 fn name_of(entry: &Discarded) -> String {
     entry.key.clone().unwrap_or_else(|| entry.url.clone())
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-/// An error of an observer, sink or other part of the embedder.
+/// An error of an observer, a sink or another part of the embedder.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// Why a crawl cannot start or continue. Committed pages are safe: the same crawl, built again, resumes.
@@ -14,10 +14,10 @@ pub enum Error {
     Config {
         /// The field's name.
         field: &'static str,
-        /// What is wrong, and what is allowed.
+        /// The problem, and what is allowed.
         what: String,
     },
-    /// From the data directory: it is locked, damaged, full or of another version.
+    /// The data directory is locked, damaged, full or of another version.
     #[error(transparent)]
     Data(#[from] hapax_data::Error),
     /// The commit thread panicked: a defect of this crate.

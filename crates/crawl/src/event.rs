@@ -159,7 +159,6 @@ impl<E: Into<BoxError>> Observed for std::result::Result<(), E> {
 
 type Told = dyn FnMut(&Event<'_>) -> std::result::Result<(), BoxError> + Send;
 
-/// The observer of a crawl, if there is one.
 #[derive(Default)]
 pub(crate) struct Observer(Option<Box<Told>>);
 
@@ -187,7 +186,6 @@ impl Observer {
     }
 }
 
-/// Returns the message of a panic.
 pub(crate) fn told_by_panic(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -14,7 +14,6 @@ use crate::feeds::{CLAIM, TRUST, Trust, claim_note};
 use crate::run_limits::RunLimits;
 use crate::stats::Stats;
 
-/// Claims per commit.
 const GROUP: u64 = 50_000;
 
 /// Imports the claims of one feed.
@@ -82,7 +81,7 @@ impl FeedImport {
         self.data.root()
     }
 
-    /// Activates the claims: two readings of the feed were equal. Returns their number.
+    /// Activates the claims, after two equal readings of the feed. Returns their number.
     ///
     /// # Errors
     /// [`Error::Data`].

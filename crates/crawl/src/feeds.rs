@@ -1,8 +1,8 @@
-//! Claims of other crawls about duplicates: they spare downloads and are verified by samples.
+//! Claims of other crawls about duplicates (feeds). They save downloads and are verified by samples.
 //!
-//! Trust is kept per feed and host. No claim about a host counts before a page of it was fetched and found
-//! to be the duplicate that the feed says. One failed sample withdraws all claims of its host; many hosts
-//! with failed samples withdraw the feed. What was spared is fetched then.
+//! Trust is recorded for each feed and host. Claims about a host count only after a page of it was fetched and was
+//! the duplicate that the feed names. One failed sample withdraws all claims about its host. Failed samples on
+//! several hosts withdraw the feed. URLs that withdrawn claims excluded are fetched.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,37 +14,35 @@ use hapax_url::host_key;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Under these names the frontier remembers a URL's claim, what was learnt about a feed, and about a feed's
-/// claims on one host (the name is the feed's, the host's, and that of the host of the other pages, each in
-/// a line).
+/// Names of the frontier's notes: the claim about a URL; the samples of a feed; its samples about one host. The key
+/// of the last is feed, host, and host of the representative, each on a line.
 pub(crate) const CLAIM: &str = "claim";
 pub(crate) const TRUST: &str = "feed";
 const HOST_TRUST: &str = "feed-host";
-/// A URL that was spared and is fetched after all.
+/// Name of the note that marks a URL as fetched after all.
 pub(crate) const RELEASED: &str = "feed-released";
-/// One claim in so many is fetched all the same, also of a host with a sample that held.
+/// One claim in this number is verified even if samples of its host held.
 const CHECK_EVERY: u64 = 20;
-/// A feed is withdrawn when more than one sampled host in so many had a failed sample,
+/// A feed is withdrawn if more than one sampled host in this number had a failed sample, and at least
+/// [`FAILED_HOSTS`].
 const FAILED_ONE_IN: u64 = 10;
-/// and so many hosts had.
 const FAILED_HOSTS: u64 = 3;
-/// Imports of one name whose claims count; of more, the last ones.
+/// Maximum number of imports of one name whose claims count: the last ones.
 const MAX_IMPORTS: usize = 64;
 
-/// What samples said about a feed, or about its claims on one host.
+/// Results of samples of a feed, or of its claims about one host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Trust {
     pub(crate) checks: u64,
     pub(crate) failed: u64,
-    /// Of a feed: the digests of what was imported under its name, checked twice. Claims of other
-    /// imports were never checked to their end.
+    /// Of a feed: digests of imports that two readings confirmed. Claims of other imports do not count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) imports: Vec<String>,
 }
 
 impl Trust {
-    /// Takes in an import whose digest was right twice. What was learnt before stays.
+    /// Adds an import whose digest two readings confirmed. Results of samples stay.
     pub(crate) fn take_in(&mut self, import: &str) {
         self.imports.retain(|known| known != import);
         self.imports.push(import.to_owned());
@@ -53,12 +51,11 @@ impl Trust {
     }
 }
 
-/// A feed as the samples of its hosts show it.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     all: Trust,
-    /// By the host of the claimed URL, then by that of the page that is said to stand for it: true claims
-    /// within one host say nothing about claims that lead to another.
+    /// By host of the claimed URL, then by host of the representative: correct claims within one host prove nothing
+    /// about claims that lead to another host.
     hosts: HashMap<String, BTreeMap<String, Trust>>,
 }
 
@@ -73,13 +70,13 @@ impl Feed {
 
     fn is_lost(&self) -> bool {
         let (failed, sampled) = (self.failed_hosts(), self.hosts.len() as u64);
-        // Before 0.2 there was only what all checks said.
+        // Before 0.2 only the results of the whole feed were stored.
         let before = self.hosts.is_empty() && self.all.failed * FAILED_ONE_IN > self.all.checks;
         before || (failed >= FAILED_HOSTS && failed * FAILED_ONE_IN > sampled)
     }
 }
 
-/// A page that was fetched as a sample of a feed's claims: of which host, and leading to which.
+/// A sample: the feed, the host of the claimed URL and that of the representative.
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
     pub(crate) feed: String,
@@ -87,7 +84,6 @@ pub(crate) struct Check {
     pub(crate) to: String,
 }
 
-/// What a failed sample withdraws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Withdrawn {
     Nothing,
@@ -95,26 +91,25 @@ pub(crate) enum Withdrawn {
     Feed,
 }
 
-/// The feeds of a data directory, shared between the fetching tasks and the commit thread.
+/// The feeds of a data directory, shared between tasks and commit thread.
 #[derive(Debug, Default)]
 pub(super) struct Feeds {
     trust: Mutex<BTreeMap<String, Feed>>,
-    /// Who writes a feed cannot know which claims are checked.
+    /// Prevents the author of a feed from predicting which claims are verified.
     secret: u64,
-    /// No claim is followed: a recrawl requests what a feed spared.
+    /// Follow no claim: a recrawl requests the URLs that feeds excluded.
     pub(super) follows_none: AtomicBool,
-    /// Claims that were followed, and whose other page has not come yet.
+    /// Number of followed claims whose representative was not fetched yet.
     pub(super) open: AtomicU64,
 }
 
-/// A claim: the feed that makes it, and the page that is said to stand for this one.
+/// A claim: the feed, and the representative of the claimed page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) feed: String,
     pub(super) of: Url,
 }
 
-/// The note of a claim.
 pub(crate) fn claim_note(feed: &str, of: &Url, import: &str) -> Vec<u8> {
     format!("{feed}\n{of}\n{import}").into_bytes()
 }
@@ -142,7 +137,7 @@ impl Feeds {
         self.trust.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The claim about a URL, of a feed and a host that are trusted so far.
+    /// Returns the claim about a URL, if its feed and host are trusted.
     pub(super) fn claim(&self, frontier: &dyn Frontier, url: &Url) -> Option<Claim> {
         if self.lock().is_empty() {
             return None;
@@ -153,15 +148,15 @@ impl Feeds {
         let (name, of, import) = (lines.next()?, lines.next()?, lines.next());
         let feeds = self.lock();
         let feed = feeds.get(name)?;
-        // A note of before 0.2 names no import.
+        // Notes of versions before 0.2 name no import.
         let taken =
             import.is_none_or(|import| feed.all.imports.iter().any(|known| known == import));
         let trusted = taken && !feed.has_failed(&host_key(url)) && !feed.is_lost();
         trusted.then(|| Some(Claim { feed: name.to_owned(), of: Url::parse(of).ok()? }))?
     }
 
-    /// Whether a claim is to be followed without a look. Not so long as no sample of its host held, and
-    /// not if it is one of those that are checked.
+    /// Returns whether a claim is followed without fetching the page. It is not if no sample of its host held, or if
+    /// it is itself a sample.
     pub(super) fn is_followed(&self, claim: &Claim, url: &Url) -> bool {
         if self.follows_none.load(Relaxed) {
             return false;
@@ -174,7 +169,7 @@ impl Feeds {
             && !key.is_multiple_of(CHECK_EVERY)
     }
 
-    /// A check has ended; what is withdrawn by that.
+    /// Records the result of a sample. Returns what it withdraws.
     pub(crate) fn checked(&self, frontier: &dyn Frontier, check: &Check, held: bool) -> Withdrawn {
         let Check { feed: name, host, to } = check;
         let mut feeds = self.lock();
@@ -196,18 +191,17 @@ impl Feeds {
     }
 }
 
-/// What a trusted feed says about a URL: the feed, and the page that stands for it.
+/// Returns the claim of a trusted feed about a URL: the feed, and the representative.
 pub(crate) fn claimed(frontier: &dyn Frontier, url: &Url) -> Result<Option<(String, Url)>> {
     let claim = Feeds::read(frontier, 0)?.claim(frontier, url);
     Ok(claim.map(|claim| (claim.feed, claim.of)))
 }
 
-/// What the commit thread remembers of claims.
 #[derive(Debug, Default)]
 pub(super) struct OpenClaims {
-    /// Followed: the page that stands for it must come.
+    /// Followed claims; their representatives must be fetched.
     pub(crate) followed: Vec<(Url, Claim)>,
-    /// Fetched as checks before the page that is said to stand for them.
+    /// Samples that were fetched before their representative, by its URL.
     pub(crate) waiting: HashMap<String, Vec<(String, String)>>,
 }
 

@@ -22,7 +22,7 @@ use super::host_rules::{HostRule, Source};
 use super::lanes::Place;
 use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
-use super::page::{PageWork, read_response};
+use super::page::{PageWork, Unread, read_response};
 use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
 use super::seed_list;
@@ -404,6 +404,7 @@ async fn read(
     let room = Arc::clone(&shared.room.waiting);
     let shared = Arc::clone(shared);
     let Entry { url, kind, depth, .. } = lease.entry.clone();
+    let reserved = shared.rules.reservations(&lease.host);
     let read = tokio::task::spawn_blocking(move || {
         if kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
@@ -426,6 +427,12 @@ async fn read(
         let result =
             match PageWork::read(Some(depth), url, response, time, recipe, limits, with_text) {
                 Ok(mut page) => {
+                    page.document.reservations.extend(reserved);
+                    if shared.patience.obey_reservations && !page.document.reservations.is_empty() {
+                        let detail = page.document.reservations.join(", ");
+                        let why = Unread { reason: SkipReason::Reserved, detail };
+                        return (LeaseResult::Unread { why, bytes }, extractor.ok());
+                    }
                     page._tree = tree;
                     page.pack(shared.packer.as_ref());
                     if let Some(ahead) = shared.ahead.as_ref().filter(|_| with_text) {
@@ -502,6 +509,10 @@ async fn ask_robots(
             Err(Refusal::Wait)
         }
         HostRule::Rules(rules) => match rules.allows(&lease.entry.url) {
+            (true, _) if shared.patience.obey_reservations && !rules.reservations.is_empty() => {
+                let detail = format!("robots.txt: {}", rules.reservations.join(", "));
+                Err(Refusal::Skip(SkipReason::Reserved, detail))
+            }
             (true, _) => {
                 rules.clean(&lease.entry.url).map_or(Ok(()), |url| Err(Refusal::Clean(url)))
             }

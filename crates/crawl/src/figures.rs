@@ -1,4 +1,4 @@
-//! Figures of a running crawl.
+//! Counters of a running crawl.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use hapax_frontier::{Counts, Frontier, HostState};
 
 use crate::stats::Stats;
 
-/// What a crawl has done so far. Cheap to clone, and to ask from any thread.
+/// The counters of a crawl. Cheap to clone, and to read from any thread.
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub(crate) stats: Arc<Stats>,
@@ -28,17 +28,17 @@ impl Figures {
         self.stats.skipped()
     }
 
-    /// How many URLs are where.
+    /// Numbers of URLs by state.
     pub fn urls(&self) -> Counts {
         self.frontier.counts()
     }
 
-    /// What a host looks like.
+    /// The state of a host.
     pub fn host(&self, host: &str) -> Option<HostState> {
         self.frontier.host(host)
     }
 
-    /// Requests under way.
+    /// Number of requests in flight.
     pub fn in_flight(&self) -> u64 {
         self.stats.in_flight.load(Relaxed)
     }
@@ -48,12 +48,12 @@ impl Figures {
         self.stats.responses.load(Relaxed)
     }
 
-    /// Bytes that were received in this run.
+    /// Bytes received in this run.
     pub fn received(&self) -> u64 {
         self.stats.received.load(Relaxed)
     }
 
-    /// Returns all of it in the text format of Prometheus, version 0.0.4.
+    /// Returns all counters in the text format of Prometheus, version 0.0.4.
     pub fn to_prometheus(&self) -> String {
         let (pages, counts) = (self.pages(), self.urls());
         let mut text = String::new();

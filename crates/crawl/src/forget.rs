@@ -1,4 +1,4 @@
-//! Forgetting a page or host: it leaves index and store and is never fetched again.
+//! Forgets a page or a host: its pages leave index and store and are never fetched again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +12,11 @@ use super::commit::Committer;
 use super::decided::now;
 use hapax_data::{Action, Decision, Row, Rows, Texts};
 
-/// So many pages are forgotten between two commits.
 const FORGOTTEN_AT_A_TIME: usize = 1000;
 
 impl Committer {
-    /// Removes a page or a host's pages; where other copies of a page were discarded, the best of
-    /// them takes its place. Returns how many pages were removed.
+    /// Removes a page, or all pages of a host. The best discarded copy of a removed page replaces it. Returns the
+    /// number of removed pages.
     pub(super) fn forget_wanted(
         &mut self,
         rows: &Rows,
@@ -36,7 +35,7 @@ impl Committer {
             by,
         };
         let is_url = url_or_host.contains("://");
-        // Said first: no copy that is forgotten too may take a place.
+        // First: a copy that is forgotten too must not replace a page.
         self.decide(&decision(if is_url { Action::Forget } else { Action::ForgetHost }))?;
         let mut ids = Vec::new();
         if is_url {
@@ -72,7 +71,7 @@ impl Committer {
                 && record.tokens > 0
                 && self.best_copy_instead(rows, texts, copies, (&name, by))?
             {
-                // It is a discarded page now, under a new number and with a row of its own.
+                // It is a discarded page now, with a new number and a row.
                 if let Some(own) = self.store.id_of(&record.key)? {
                     let kind = self.kind_of(own)?.unwrap_or(DuplicateKind::Near);
                     self.store.delete(own)?;

@@ -100,6 +100,15 @@ impl Held {
 }
 
 impl HostRules {
+    /// Returns the rights that the robots.txt of a host reserves, as far as it was read in this run.
+    pub(crate) fn reservations(&self, host: &str) -> Vec<String> {
+        let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(host);
+        match cell.get().map(|found| &found.rule) {
+            Some(HostRule::Rules(rules)) => rules.reservations.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether this sitemap is named for the first time in this run.
     pub(crate) fn is_first(&self, map: &Url) -> bool {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))

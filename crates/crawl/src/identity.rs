@@ -23,6 +23,8 @@ pub(crate) struct RulesIdentity {
     #[serde(default)]
     requests: RequestRules,
     #[serde(default)]
+    obey_reservations: bool,
+    #[serde(default)]
     max_crawl_delay: Option<u64>,
 }
 
@@ -90,6 +92,7 @@ impl RulesIdentity {
                 max_ratio: requests.limits.max_ratio,
                 max_redirects: config.max_redirects,
             },
+            obey_reservations: config.patience.obey_reservations,
             max_crawl_delay: Some(config.patience.max_crawl_delay.as_secs()),
             version: VERSION,
             links: Links {
@@ -122,6 +125,7 @@ impl RulesIdentity {
             (SkipReason::Robots, self.ignore_robots != before.ignore_robots),
             (SkipReason::Budget, self.max_pages_per_host != before.max_pages_per_host),
             (SkipReason::TooLarge, self.max_body != before.max_body),
+            (SkipReason::Reserved, self.obey_reservations != before.obey_reservations),
             (SkipReason::PrivateAddress, self.allow_private != before.allow_private),
         ] {
             changed.extend(is_other.then_some(reason));

@@ -1,5 +1,4 @@
-//! Whether a data directory still has what the rest of it is held against: asked before anything is
-//! cut back to what was committed.
+//! Checks that a data directory is complete, before anything is cut back to what was committed.
 
 use crate::error::Result;
 use hapax_frontier::{DiskFrontier, Frontier};
@@ -7,10 +6,10 @@ use hapax_frontier::{DiskFrontier, Frontier};
 use crate::error::Error;
 use hapax_data::DataDir;
 
-/// The dedup store is the first that a job makes: without it there is nothing else either.
+/// Checks that the dedup store exists. A job creates it first: without it nothing else should exist.
 ///
 /// # Errors
-/// It is gone, and others are there whose length only its commits know.
+/// The store is missing, and files exist whose length only its commits record.
 pub(super) fn has_store(data: &DataDir) -> Result<()> {
     if data.dedup().join("MANIFEST").exists() {
         return Ok(());
@@ -23,10 +22,10 @@ pub(super) fn has_store(data: &DataDir) -> Result<()> {
     )))
 }
 
-/// What lies in a data directory that only a job with a dedup store can have written.
+/// Returns a file that only a job with a dedup store can have written.
 pub fn left_without_store(root: &std::path::Path) -> Option<&'static str> {
     let full = |name: &str| std::fs::metadata(root.join(name)).is_ok_and(|meta| meta.len() > 0);
-    // A user's own folder may have that name.
+    // A user's folder may have the same name.
     let is_ours = |name: &str| name.starts_with("pages-") && name.ends_with(".warc.gz");
     let pages = || {
         let files = std::fs::read_dir(root.join("pages")).into_iter().flatten().flatten();
@@ -36,8 +35,8 @@ pub fn left_without_store(root: &std::path::Path) -> Option<&'static str> {
     files.into_iter().find(|name| full(name)).or_else(|| pages().then_some("pages/"))
 }
 
-/// Whether it is known up to where skipped.jsonl is committed: a crawl's frontier says it, which other
-/// jobs do not open; without one, the store does, unless a crawl was here whose frontier is gone.
+/// Returns whether the committed length of skipped.jsonl is known. In a crawl the frontier records it, which other
+/// jobs do not open. Without a frontier the store does, unless the frontier of an earlier crawl is missing.
 pub(super) fn knows_skipped(
     data: &DataDir,
     frontier: Option<&dyn Frontier>,
@@ -51,10 +50,10 @@ pub(super) fn knows_skipped(
     Ok(!has_seeds && !DiskFrontier::is_there(&folder) && !folder.join("payload").exists())
 }
 
-/// Also a job that adds nothing to the index takes out of it what it discards.
+/// Checks the index. A job that adds no pages to it also removes discarded pages from it.
 ///
 /// # Errors
-/// It is gone, and held pages.
+/// The index is missing, and contained pages.
 pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()> {
     match indexed {
         0 if fetched > 0 => tracing::warn!(

@@ -1,4 +1,4 @@
-//! What a crawl would do with a URL, by its rules and its frontier.
+//! Judges what a crawl would do with a URL, by its rules and its frontier.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ impl Judge {
     /// Makes the rules from the scope of a crawl and its seeds.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) of a pattern that is none.
+    /// [`Error::Config`](crate::Error::Config) for an invalid pattern.
     pub fn new<'s>(scope: &ScopeRules, seeds: impl IntoIterator<Item = &'s Url>) -> Result<Self> {
         Ok(Self { rules: Rules::new(scope, seeds)? })
     }
@@ -78,7 +78,7 @@ pub fn names_host(hosts: &[String], url: &Url) -> bool {
 /// Returns how many pages of a host were fetched, according to the frontier.
 ///
 /// # Errors
-/// The frontier's.
+/// An error of the frontier.
 pub fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
     crate::recrawl::host_pages(frontier, host)
 }
@@ -86,7 +86,7 @@ pub fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
 /// Returns age and text of a host's robots.txt, as stored in the frontier.
 ///
 /// # Errors
-/// The frontier's.
+/// An error of the frontier.
 pub fn remembered_robots(
     frontier: &dyn Frontier,
     host: &str,
@@ -97,7 +97,7 @@ pub fn remembered_robots(
 /// Returns the claim of a trusted feed about a URL: the feed, and the representative.
 ///
 /// # Errors
-/// The frontier's.
+/// An error of the frontier.
 pub fn claimed(frontier: &dyn Frontier, url: &Url) -> Result<Option<(String, Url)>> {
     crate::feeds::claimed(frontier, url)
 }

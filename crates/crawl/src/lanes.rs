@@ -1,5 +1,5 @@
-//! How many leases are under way at a time: those whose servers are slow stand aside, so that hosts
-//! that hang do not keep the others from being asked.
+//! Limits how many leases are in progress. Leases that wait for slow servers move to a second limit, so that hosts
+//! that do not respond do not block the others.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::control::Control;
 use crate::config::Patience;
 
-/// Places for leases.
 #[derive(Debug)]
 pub(super) struct Lanes {
     fast: Arc<Semaphore>,
@@ -20,7 +19,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// For so many at a time.
+    /// Allows `most` leases at a time, and `aside_factor` times as many that wait for slow servers.
     pub(super) fn new(most: usize, patience: &Patience, control: &Arc<Control>) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         let slow = most.saturating_mul(patience.aside_factor).min(Semaphore::MAX_PERMITS);
@@ -32,7 +31,6 @@ impl Lanes {
         }
     }
 
-    /// A place, if one is left.
     pub(super) fn enter(&self) -> Option<Place> {
         let permit = Arc::clone(&self.fast).try_acquire_owned().ok()?;
         let (slow, control) = (Arc::clone(&self.slow), Arc::clone(&self.control));
@@ -41,11 +39,11 @@ impl Lanes {
     }
 }
 
-/// One lease's place, until it is dropped.
+/// The slot of one lease; dropping it frees the slot.
 #[derive(Debug)]
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
-    /// Among the slow ones.
+    /// Counts towards the limit for slow servers.
     aside: bool,
     slow: Arc<Semaphore>,
     slow_after: Duration,
@@ -53,8 +51,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Waits for a server: too long, and the place is free for another lease, as far as there is room
-    /// aside. Trees and what waits for the commit thread do not come through here: they keep their place.
+    /// Waits for a server. After `slow_after`, the lease moves to the limit for slow servers, if a permit is free
+    /// there, and frees its slot. Parsing and waiting for the commit thread do not use this function: they keep the
+    /// slot.
     pub(super) async fn server<T>(&mut self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         while !self.aside {
@@ -80,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    // Other numbers than those by default.
+    // Other values than the defaults.
     const SLOW_AFTER: Duration = Duration::from_secs(1);
     const SLOW_FACTOR: usize = 2;
 
@@ -100,7 +99,7 @@ mod tests {
                 }
                 assert!(began.elapsed() < SLOW_AFTER * 5, "{number}");
             };
-            // The first has it at once, the others when the one before has waited.
+            // The first lease gets its slot immediately, each other one after the one before has waited.
             assert!(number == 0 || began.elapsed() > SLOW_AFTER / 2, "{:?}", began.elapsed());
             hanging.push(tokio::spawn(async move {
                 place.server(std::future::pending::<()>()).await;
@@ -108,7 +107,7 @@ mod tests {
         }
         tokio::time::sleep(SLOW_AFTER * 2).await;
         assert!(lanes.enter().is_none(), "nobody else can stand aside");
-        // One of those aside ends: the next takes its room, and leaves its place.
+        // A slow lease ends: the next one moves there and frees its slot.
         hanging[0].abort();
         tokio::time::sleep(SLOW_AFTER * 2).await;
         let mut place = lanes.enter().unwrap();

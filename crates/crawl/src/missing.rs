@@ -1,5 +1,5 @@
-//! Pages that say "not found" with status 200: each host is asked once for an address that does not
-//! exist, and what looks like the answer is no page.
+//! Soft 404s: pages that say "not found" with status 200. The crawl requests one URL of each host that does not
+//! exist. Pages that resemble the response are not used.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,10 @@ use url::Url;
 
 use super::page::PageWork;
 
-/// Under this name the frontier remembers the answer.
+/// Name of the frontier's note with the response of a host.
 const NOTE: &str = "soft-404";
-/// Such answers repeat what was asked for; their sketches are this much alike at least.
+/// Minimum similarity of sketches. Such responses repeat the requested URL, so they are not equal.
 const SIMILARITY: f64 = 0.8;
-/// Hosts held in memory.
 const MAX_HOSTS: usize = 100_000;
 
 #[derive(Clone, Debug)]
@@ -24,18 +23,17 @@ struct Answer {
     sketch: Option<Sketch>,
 }
 
-/// How hosts say that there is nothing.
+/// The responses of hosts to a URL that does not exist.
 #[derive(Debug, Default)]
 pub(super) struct MissingPages {
-    /// `None` for those that were not asked, or say so well.
+    /// `None` for hosts without a probe, and for hosts that respond with an error status.
     answers: HashMap<String, Option<Answer>>,
-    /// For which a probe was made in this run.
     probed: HashSet<String>,
 }
 
 impl MissingPages {
-    /// An address on a page's host that does not exist: the same in each run, so that the frontier knows
-    /// whether it was asked for. Once a run.
+    /// Returns a URL on a page's host that does not exist; `None` if this run has probed the host. The URL is the
+    /// same in each run, so that the frontier knows whether it was requested.
     pub(super) fn probe(&mut self, page: &Url, host: &str) -> Option<Entry> {
         if self.probed.len() >= MAX_HOSTS {
             self.probed.clear();
@@ -49,7 +47,7 @@ impl MissingPages {
         Some(Entry { kind: EntryKind::Probe, ..Entry::page(url, 0) })
     }
 
-    /// Takes in a page that should not exist.
+    /// Remembers the page that a probe returned.
     pub(super) fn learn(&mut self, frontier: &dyn Frontier, host: &str, page: &PageWork) {
         let Some(digest) = page.evidence.basis.features.digest else { return };
         let mut note = digest.to_vec();
@@ -58,7 +56,7 @@ impl MissingPages {
         self.answers.insert(host.to_owned(), Some(Answer { digest, sketch: page.evidence.sketch }));
     }
 
-    /// Whether a page looks like the answer of its host to an address that does not exist.
+    /// Returns whether a page resembles its host's response to a URL that does not exist.
     pub(super) fn looks_like(
         &mut self,
         frontier: &dyn Frontier,
@@ -74,7 +72,7 @@ impl MissingPages {
         }
         let Some(Some(answer)) = self.answers.get(host) else { return Ok(false) };
         let features = &page.evidence.basis.features;
-        // The note may be of a version before, with the former digest.
+        // A note of an earlier version has the former digest.
         if [features.digest, features.former_digest].contains(&Some(answer.digest)) {
             return Ok(true);
         }

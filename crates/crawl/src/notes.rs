@@ -1,4 +1,4 @@
-//! The names under which the engine keeps notes in the frontier.
+//! Names of the engine's notes in the frontier.
 
-/// Under this name the frontier remembers by what a stored copy is known.
+/// The validators of a stored copy: `ETag` and `Last-Modified`.
 pub(super) const VALIDATORS: &str = "validators";

@@ -1,7 +1,7 @@
-//! Stored pages through the same decisions as fetched ones, without requests and frontier.
+//! Decides about stored pages as about fetched ones, without requests and frontier.
 //!
-//! Workers read pages ahead while the calling thread decides about those before, in the order in which they were
-//! added. What waits is bounded in number and bytes.
+//! Workers read pages ahead. The calling thread decides about them in the order in which they were added. The number
+//! and the bytes of waiting pages are limited.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -29,11 +29,11 @@ use crate::run_limits::RunLimits;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 
-/// Pages that workers read ahead.
+/// Maximum number of pages that workers read ahead.
 const AHEAD: usize = 256;
-/// Bytes of their bodies, stored and decoded together; one more page may exceed it.
+/// Maximum bytes of their bodies, stored and decoded together; one more page may exceed it.
 const AHEAD_BYTES: usize = 64 << 20;
-/// A parsed tree takes ten times its page: larger pages are parsed one at a time.
+/// Pages with more bytes are parsed one at a time: a tree takes about ten times the memory of its page.
 const LARGE_PAGE: usize = 1 << 20;
 
 /// A page that another program fetched.
@@ -45,7 +45,7 @@ pub struct StoredPage {
     pub response: Response,
     /// When it was fetched.
     pub time: SystemTime,
-    /// The title given by the input, which replaces the title of the page.
+    /// A title from the input, which replaces the title of the page.
     pub title: Option<String>,
 }
 
@@ -81,7 +81,7 @@ pub struct OfflineCounts {
     pub decided: u64,
     /// Pages among them whose URL was known before.
     pub known: u64,
-    /// Records that are no page, or are excluded.
+    /// Records that are not pages, or are excluded.
     pub skipped: u64,
 }
 
@@ -100,11 +100,11 @@ pub struct Offline {
 }
 
 impl Offline {
-    /// Opens the data directory's stores. `has_seeds`: a crawl was made there, whose frontier knows how far
-    /// its log of skipped URLs is committed.
+    /// Opens the data directory's stores. `has_seeds` says whether a crawl was made there, whose frontier records how
+    /// much of its log of skipped URLs is committed.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) and [`Error::Data`](crate::Error::Data).
+    /// [`Error::Config`](crate::Error::Config) or [`Error::Data`](crate::Error::Data).
     pub fn open(
         data: DataDir,
         config: &Config,
@@ -152,7 +152,7 @@ impl Offline {
         self.interrupted = interrupted;
     }
 
-    /// What the configuration asks of this data directory.
+    /// The data directory.
     pub fn root(&self) -> &Path {
         self.data.root()
     }
@@ -160,16 +160,16 @@ impl Offline {
     /// Applies the requests in the spool.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn apply_spool(&mut self) -> Result<()> {
         self.committer.apply_spool().map(drop)
     }
 
-    /// Takes a page in, unless the configuration leaves it out or a limit of the run is reached. About pages
-    /// that were added before may be decided meanwhile.
+    /// Adds a page, unless the configuration excludes it or a limit of the run is reached. May decide about pages
+    /// that were added before.
     ///
     /// # Errors
-    /// The stores' and the observer's.
+    /// An error of the stores or the observer.
     pub fn add(&mut self, page: StoredPage) -> Result<()> {
         if let Some(reason) = self.rules.leaves_out(&page.url) {
             return self.skip(page.url.as_str(), reason, "of stored pages");
@@ -181,7 +181,7 @@ impl Offline {
             self.stats.read(page.response.raw.len());
         }
         self.readers.add(page);
-        // What is read already, in its order; and so much that the rest is within the limits.
+        // Take finished results in order, and wait for more while the limits are exceeded.
         while let Some(read) = self.readers.next(false) {
             self.decide(read)?;
         }
@@ -191,7 +191,7 @@ impl Offline {
     /// Decides about all pages that were added.
     ///
     /// # Errors
-    /// The stores' and the observer's.
+    /// An error of the stores or the observer.
     pub fn flush(&mut self) -> Result<()> {
         while let Some(read) = self.readers.next(true) {
             self.decide(read)?;
@@ -218,10 +218,10 @@ impl Offline {
         }
     }
 
-    /// Decides immediately about a document that was read elsewhere. `key` is its name in the store.
+    /// Decides immediately about a document that the caller has read. `key` is its name in the store.
     ///
     /// # Errors
-    /// The stores' and the observer's.
+    /// An error of the stores or the observer.
     pub fn offer(&mut self, document: &mut StoredDocument) -> Result<Verdict> {
         let outcome = self.committer.page(&mut document.work)?;
         self.committer.count_in_group();
@@ -236,7 +236,7 @@ impl Offline {
     /// Returns all documents that this one duplicates, best first.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub fn matches(&self, document: &StoredDocument) -> Result<Vec<Neighbour>> {
         let work = &document.work;
         let key = work.key.as_deref().unwrap_or(work.url.as_str());
@@ -246,7 +246,7 @@ impl Offline {
     /// Returns the number of the document with this key.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub fn id_of(&self, key: &str) -> Result<Option<u64>> {
         Ok(self.committer.store().id_of(key.as_bytes())?)
     }
@@ -254,7 +254,7 @@ impl Offline {
     /// Returns the stored document with this number.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub fn record(&self, id: u64) -> Result<Option<Record>> {
         Ok(self.committer.store().record(id)?)
     }
@@ -272,13 +272,13 @@ impl Offline {
     /// Logs in skipped.jsonl why a record is not used.
     ///
     /// # Errors
-    /// The log's and the observer's.
+    /// An error of the log or the observer.
     pub fn skip(&mut self, url: &str, reason: SkipReason, detail: &str) -> Result<()> {
         self.counts.skipped += 1;
         self.committer.skip(url, reason, detail)
     }
 
-    /// Counts a record that belongs to a page counted already.
+    /// Counts a record of a page that was counted before.
     pub const fn count_known(&mut self) {
         self.counts.known += 1;
     }
@@ -286,18 +286,18 @@ impl Offline {
     /// Makes everything so far durable.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn commit(&mut self) -> Result<()> {
         self.committer.commit(true)
     }
 
-    /// Returns whether a limit of the run is reached. The page may be known.
+    /// Returns whether a limit of the run is reached. A known page may exceed the limit of pages.
     fn is_full_but_for(&mut self, url: &Url) -> Result<bool> {
         if self.stopped.is_none() && self.ends.reached(self.readers.len() as u64).is_some() {
-            // What waits may be known, or no page.
+            // Waiting records may be known pages, or not pages.
             self.flush()?;
             self.stopped = match self.ends.reached(0) {
-                // To look at it again costs no page.
+                // A known page does not count.
                 Some(stop) if stop.is_of_pages() && self.knows(url)? => None,
                 stop => stop,
             };
@@ -309,7 +309,7 @@ impl Offline {
         Ok(self.committer.store().id_of(url.as_str().as_bytes())?.is_some())
     }
 
-    /// Returns whether the run has ended, or a limit of time or disk, or the flag, ends it now.
+    /// Returns whether the run has ended. Ends it if a limit of time or disk is reached, or if the flag is set.
     pub fn is_stopped(&mut self) -> bool {
         if self.stopped.is_none() {
             self.stopped = self.ends.reached(0).filter(|stop| !stop.is_of_pages());
@@ -330,7 +330,7 @@ impl Offline {
     /// Decides about pages in the queue, commits, and writes summary.json.
     ///
     /// # Errors
-    /// The stores' and the observer's.
+    /// An error of the stores or the observer.
     pub fn finish(mut self) -> Result<(OfflineCounts, PageCounts, Option<Stop>)> {
         self.flush()?;
         self.committer.apply_spool()?;
@@ -341,8 +341,8 @@ impl Offline {
         Ok((self.counts, self.stats.pages(), self.stopped))
     }
 
-    /// Writes summary.json, also after commits: a killed run leaves it for `status`. The summary of a crawl, which knows
-    /// queues too, is not replaced.
+    /// Writes summary.json, also after commits, so that `status` can read it after a kill. Does not replace the
+    /// summary of a crawl, which includes queues.
     fn save_summary(&self, stopped: Option<Stop>) -> Result<()> {
         if self.data.frontier().exists() {
             return Ok(());
@@ -355,7 +355,7 @@ impl Offline {
     /// Closes the stores without a summary.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn close(self) -> Result<()> {
         self.committer.close()
     }
@@ -368,7 +368,7 @@ pub struct StoredDocument {
 }
 
 impl StoredDocument {
-    /// Makes one from a page. `key` is its name in the store.
+    /// Computes the features of a document. `key` is its name in the store.
     pub fn new(
         key: impl Into<String>,
         page: StoredPage,
@@ -392,15 +392,14 @@ impl StoredDocument {
     }
 }
 
-/// Work for a reader.
 #[derive(Debug)]
 enum Job {
-    Read(StoredPage, Sender<Result<PageWork, Unread>>),
-    /// Frees the memory of a page with thousands of links, which takes longer than some verdicts.
+    Read(Box<StoredPage>, Sender<Result<PageWork, Unread>>),
+    /// Frees a page. For a page with thousands of links this takes longer than some verdicts.
     Drop(Box<PageWork>),
 }
 
-/// A page for a worker: URL, size, and where to send the result.
+/// A page that a worker reads: URL, bytes, and the channel of the result.
 #[derive(Debug)]
 struct Waiting {
     url: Url,
@@ -432,7 +431,7 @@ impl Readers {
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok(job) = next() {
                     let (page, result) = match job {
-                        Job::Read(page, result) => (page, result),
+                        Job::Read(page, result) => (*page, result),
                         Job::Drop(page) => {
                             drop(page);
                             continue;
@@ -463,20 +462,19 @@ impl Readers {
         self.waiting.push_back(Waiting { url: page.url.clone(), bytes, result: receiver });
         self.bytes += bytes;
         if let Some(jobs) = &self.jobs {
-            // Without a thread the result never comes, which is told as a page that cannot be read.
-            let _ = jobs.send(Job::Read(page, result));
+            // Without a thread the result never comes, and the page counts as unreadable.
+            let _ = jobs.send(Job::Read(Box::new(page), result));
         }
     }
 
-    /// Drops a page on a worker.
     fn drop_page(&self, page: PageWork) {
         if let Some(jobs) = &self.jobs {
             let _ = jobs.send(Job::Drop(Box::new(page)));
         }
     }
 
-    /// The result of the first page that waits: at once if it is there, and waited for if `all` are wanted or
-    /// too much waits.
+    /// Returns the result of the first waiting page. Waits for it if `all` is set or a limit is exceeded; otherwise
+    /// returns `None` if it is not ready.
     fn next(&mut self, all: bool) -> Option<(Url, Result<PageWork, Unread>)> {
         let too_much = self.waiting.len() > AHEAD || self.bytes > AHEAD_BYTES;
         let first = self.waiting.front()?;
@@ -523,6 +521,6 @@ fn read(
         }
         Ok(PageWork::from_document(None, url, response, document, time, recipe))
     };
-    // One page's failure is not the job's.
+    // The failure of one page must not end the job.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| Err(defect()))
 }

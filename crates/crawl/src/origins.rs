@@ -13,17 +13,14 @@ use crate::identity::RulesIdentity;
 use crate::received::Received;
 use crate::verdicts::Verdicts;
 
-/// A frontier and verdicts that other workers share.
 pub(crate) type Cluster = (Arc<dyn Frontier>, Box<dyn Verdicts>);
 
-/// Where URLs, verdicts and answers come from.
 pub(crate) struct Origins {
     pub(crate) frontier: Arc<dyn Frontier>,
-    /// Verdicts of all workers, where there are others.
     pub(crate) verdicts: Option<Box<dyn Verdicts>>,
-    /// Answers that a killed run had received.
+    /// Answers that a killed run received.
     pub(crate) received: Option<Arc<Received>>,
-    /// A recrawl is asked for, and is not the one that an earlier run began.
+    /// A recrawl is requested and is not the one that an earlier run began.
     pub(crate) begins_recrawl: bool,
 }
 
@@ -45,9 +42,9 @@ impl Origins {
             return Ok(Self { frontier, verdicts, received: None, begins_recrawl: recrawl });
         }
         let disk = open_frontier(&data.frontier(), &config.politeness)?;
-        // The same crawl goes on with what it began.
+        // The same crawl continues the recrawl that it began.
         let begins_recrawl = recrawl && !is_looking(&disk.payload()?, &identity.to_text())?;
-        // A URL that is not known yet was met in the group that the kill undid.
+        // An unknown URL was found in the group that the kill undid.
         let received = received(&|url: &str| {
             let known = disk.knows(url).unwrap_or(true);
             !begins_recrawl && (!known || disk.is_queued(url).unwrap_or(false))
@@ -57,12 +54,12 @@ impl Origins {
     }
 }
 
-/// Looks at a frontier that somebody else has open, and how long the next one waits.
+/// Maximum number of attempts to open a frontier that another process has open, and the pause between them.
 const LOOKS: u32 = 40;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Opens the queues. This process holds the data directory: who has them open only looks at them, for a moment
-/// (`explain`, `inspect`).
+/// Opens the frontier. This process has locked the data directory, so another process reads the frontier for a moment
+/// only (`explain`, `inspect`).
 fn open_frontier(folder: &Path, options: &hapax_frontier::Options) -> Result<DiskFrontier> {
     for _ in 1..LOOKS {
         match DiskFrontier::open(folder, options.clone()) {

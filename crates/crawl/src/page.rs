@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hapax_data::{Findings, PackedText, SkipReason};
 use hapax_extract::{
-    Document, Features, Limits, Link, Recipe, extract, extract_plain, links, refresh_target,
+    Document, Features, Limits, Link, Recipe, extract, extract_plain, is_reservation, links,
+    refresh_target,
 };
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
@@ -125,6 +126,13 @@ pub(crate) struct Unread {
 const MAX_UNKNOWN: f64 = 0.3;
 const MAX_CONTROLS: f64 = 0.05;
 
+/// Adds a reservation of a header, once; a header list is short.
+fn reserve(document: &mut Document, what: String) {
+    if !document.reservations.contains(&what) {
+        document.reservations.push(what);
+    }
+}
+
 /// What a response says: its body, and the headers that speak about it; without text, its links alone.
 ///
 /// # Errors
@@ -156,7 +164,15 @@ pub(crate) fn read_response(
             "x-robots-tag" => {
                 for directive in robots_directives(&value, &limits.agent) {
                     document.robots.read(directive);
+                    let directive = directive.trim().to_ascii_lowercase();
+                    if is_reservation(&directive) {
+                        reserve(&mut document, directive);
+                    }
                 }
+            }
+            // TDM Reservation Protocol, section 4.2.
+            "tdm-reservation" if value.trim() == "1" => {
+                reserve(&mut document, "tdm-reservation: 1".to_owned());
             }
             // Not in the HTTP standard, but browsers obey it.
             "refresh" if document.refresh.is_none() => {

@@ -1,6 +1,5 @@
-//! URLs that differ only in what does not matter: where nearly every page of a pattern turned out to
-//! be a duplicate, further ones are not fetched, but for a few that check whether that is still so. On
-//! a host of nothing but duplicates that is said of a pattern sooner.
+//! Rules about URL patterns. If nearly all pages of a pattern were duplicates, further URLs of it are not requested,
+//! except samples that verify the rule. On hosts with almost only duplicates fewer pages suffice.
 
 use std::collections::HashMap;
 
@@ -9,30 +8,28 @@ use url::Url;
 
 use crate::config::Dust;
 
-/// Nothing is left out before a host has had so many pages.
+/// Minimum number of pages of a host before any of its URLs is excluded.
 pub(super) const MIN_HOST_PAGES: u64 = 1000;
-/// On a host whose pages of rare patterns repeat, one in so many of `--dust-pages` suffices.
+/// `--dust-pages` is divided by this number on a host whose pages of rare patterns are duplicates.
 const FEWER: u64 = 10;
-/// Share of duplicates among a host's pages of rare patterns.
+/// Minimum share of duplicates among the pages of rare patterns of such a host.
 const MAX_HOST_SHARE: f64 = 0.98;
-/// Of more than twice so many pages the older ones count half: what changes is seen soon.
+/// At twice this number of pages their counts are halved, so that changes are noticed soon.
 const RECENT: u64 = 1000;
 /// Number of the first excluded URL that is requested as a sample; the next samples are at each power of two.
 pub(super) const FIRST_SAMPLE: u64 = 4;
-/// A pattern is dropped after two pages that are not duplicates, if more than one in five of its pages is not, counted
-/// since its first URL was excluded.
+/// A pattern is dropped after two pages that are not duplicates, if they are more than one in five since its first
+/// URL was excluded.
 const CONTRADICTIONS: u64 = 2;
 const CONTRADICTING: u64 = 5;
-/// Patterns and hosts held in memory.
+/// Maximum number of patterns and hosts in memory.
 const MAX_PATTERNS: usize = 10_000;
 
 /// URLs that this run excluded by one rule.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftOut {
-    /// One of them.
     pub(crate) example: Url,
     pub(crate) count: u64,
-    /// The reason, for people.
     pub(crate) detail: String,
 }
 
@@ -71,14 +68,14 @@ impl Seen {
         }
     }
 
-    /// Whether there were so many pages, with such a share of duplicates.
+    /// Returns whether there were this number of pages, with this share of duplicates.
     fn repeats(&self, min_pages: u64, max_share: f64) -> bool {
         let share = self.discarded as f64 / self.pages.max(1) as f64;
         self.pages >= min_pages && share >= max_share
     }
 }
 
-/// What became of the pages of each pattern and each host in this run.
+/// Counts of pages of each pattern and each host in this run.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     seen: HashMap<String, Seen>,
@@ -90,11 +87,10 @@ impl Patterns {
         Self { seen: HashMap::new(), dust }
     }
 
-    /// Counts a page.
     pub(super) fn saw(&mut self, url: &Url, discarded: bool) {
         let pages = self.count(pattern(url), discarded);
         if pages <= self.dust.pages {
-            // What is said of the host is said of what no pattern of its own speaks for.
+            // The counts of the host apply to patterns without sufficient counts.
             self.count(host_key(url), discarded);
         }
     }
@@ -108,10 +104,10 @@ impl Patterns {
         seen.pages
     }
 
-    /// Makes room: the half that was seen least goes.
+    /// Makes room: removes the half with the fewest pages.
     fn forget_the_rare(&mut self) {
         let mut all: Vec<(String, Seen)> = self.seen.drain().collect();
-        // By name where they were seen as often: the same on every run.
+        // Ties are broken by name, so that all runs give the same result.
         all.sort_by(|(a, one), (b, other)| other.pages.cmp(&one.pages).then_with(|| a.cmp(b)));
         all.truncate(MAX_PATTERNS / 2);
         self.seen.extend(all);
@@ -122,7 +118,7 @@ impl Patterns {
         if host_pages < MIN_HOST_PAGES {
             return false;
         }
-        // Of each pattern some are fetched, whatever its host is like: it may be the one of its own texts.
+        // On any host, pages of each pattern are fetched first: it may be the one with distinct texts.
         let host = self.seen.get(&host_key(url));
         let repeats = host.is_some_and(|host| host.repeats(MIN_HOST_PAGES, MAX_HOST_SHARE));
         let Dust { pages, share } = self.dust;
@@ -165,7 +161,7 @@ pub(super) fn without_digits(text: &str) -> String {
     out
 }
 
-/// `a.example/print/*?lang&page`: the host, the folder, and the names of the parameters.
+/// Returns host, folder and names of the parameters: `a.example/print/*?lang&page`.
 fn pattern(url: &Url) -> String {
     let folder = url.path().rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut out = host_key(url) + &without_digits(folder) + "/*";
@@ -232,7 +228,7 @@ mod tests {
         assert!(!seen(&mut patterns, FEW_PAGES - 1, true));
         assert!(seen(&mut patterns, 1, true));
         assert!(!seen(&mut patterns, 2, false), "the checks found others");
-        // Neither is it said of another host, nor of this one by one pattern alone.
+        // This applies to no other host, and needs more than one pattern of this host.
         let mut patterns = Patterns::default();
         (0..100_000).for_each(|_| patterns.saw(&page(7), true));
         assert!(!seen(&mut patterns, FEW_PAGES, true));
@@ -259,7 +255,7 @@ mod tests {
         for i in 0..MAX_PATTERNS * 3 {
             patterns.saw(&url(&format!("http://a{i}.example/")), true);
             assert!(patterns.seen.len() <= MAX_PATTERNS);
-            // Seen again and again, whatever comes beside it.
+            // Seen repeatedly, between all others.
             if i % 10 == 0 {
                 patterns.saw(&url("http://late.example/print/x"), true);
             }

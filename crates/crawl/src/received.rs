@@ -1,9 +1,8 @@
-//! Answers that have come and are not committed yet. They lie on disk, so that a crawl that was killed
-//! asks again for what was in flight alone, and not for the group on its way to its commit.
+//! Responses ("answers") that are not committed yet. They are stored on disk, so that after a kill only requests in
+//! flight are repeated, and not those of the uncommitted group.
 //!
-//! A file is `HEADER`, for whom the answers are, and frames (`answer.rs`). Files are never synced, and
-//! removed when the last of their answers is committed: a power cut may lose them, and then their
-//! answers are asked for again.
+//! A file contains `HEADER`, the request fingerprint, and frames (`answer.rs`). Files are never synced, and removed
+//! when the last of their answers is committed. A power cut may lose them; then the URLs are requested again.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File};
@@ -20,20 +19,18 @@ use hapax_data::files::open_regular;
 
 use super::answer::{Answer, Head, Key, NUMBERS, frame, key, lengths, parse};
 
-/// What a file begins with.
 const HEADER: [u8; 16] = *b"hapax answers 1\n";
-/// Bytes of what stands behind it.
+/// Bytes of the request fingerprint, which follows the header.
 const WHOM: usize = 16;
-/// The version of what that hash is made of.
+/// Version of the input of the request fingerprint.
 const REACH_VERSION: u32 = 1;
-/// Bytes of all files; what comes beyond them would be asked for again after a kill.
+/// Maximum bytes of all files. Answers beyond it would be requested again after a kill.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The answers of one data directory.
 #[derive(Debug)]
 pub(super) struct Received {
     folder: PathBuf,
-    /// A hash of what answers depend on beside the URL: they are for nobody else.
+    /// The request fingerprint: a hash of what answers depend on except the URL. Others' answers are not used.
     whom: [u8; WHOM],
     max_bytes: u64,
     state: Mutex<State>,
@@ -41,31 +38,27 @@ pub(super) struct Received {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What the next file is called.
     next: u64,
-    /// Of all files.
     bytes: u64,
-    /// The log was told that there are too many.
+    /// Whether the log has reported that the limit is reached.
     told: bool,
     writing: Option<(File, Arc<Part>)>,
-    /// Answers of leases that are not finished.
+    /// Files with the answers of unfinished leases.
     open: HashMap<Key, Arc<Part>>,
-    /// The same of leases that are finished and not committed.
+    /// Files with the answers of finished leases that are not committed.
     finished: Vec<Arc<Part>>,
-    /// What the run before left.
+    /// Answers that the run before left.
     earlier: HashMap<Key, Place>,
-    /// Files that nobody needs any more.
     unneeded: Vec<PathBuf>,
 }
 
-/// A file; held by each answer in it that is still needed.
+/// A file. Each answer in it that is still needed holds a reference.
 #[derive(Debug)]
 struct Part {
     path: PathBuf,
     bytes: AtomicU64,
 }
 
-/// Where a frame lies.
 #[derive(Debug)]
 struct Place {
     part: Arc<Part>,
@@ -74,8 +67,8 @@ struct Place {
 }
 
 impl Received {
-    /// Finds what an earlier run left in the folder of URLs that may be leased yet, and removes what it
-    /// left of others. What cannot be read is left out: it would be asked for again.
+    /// Finds answers that an earlier run left, of URLs that may still be leased, and removes other answers. Files
+    /// that cannot be read are ignored: their URLs would be requested again.
     pub(super) fn open(
         folder: PathBuf,
         reach: &hapax_fetch::Options,
@@ -102,12 +95,12 @@ impl Received {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => warn(&received.folder, &error),
         }
-        // What was removed does not come back with the next power cut.
+        // Otherwise a power cut may bring back removed files.
         let _ = File::open(&received.folder).and_then(|folder| folder.sync_all());
         received
     }
 
-    /// What the files are called, oldest first; other names are others'.
+    /// Returns the numbers of our files, oldest first. Other names are ignored.
     fn numbers(&self) -> io::Result<Vec<u64>> {
         let mut numbers: Vec<u64> = Vec::new();
         for file in std::fs::read_dir(&self.folder)? {
@@ -119,7 +112,7 @@ impl Received {
         Ok(numbers)
     }
 
-    /// Works on the state; what is not needed any more is removed after that.
+    /// Calls `work` with the locked state, and removes files that are not needed any more after unlocking.
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = work(&mut state);
@@ -133,8 +126,8 @@ impl Received {
         result
     }
 
-    /// Keeps an answer until its lease is committed. Where that fails, as on a full disk, the crawl goes
-    /// on: what cannot be kept would be asked for again.
+    /// Stores an answer until its lease is committed. The crawl continues if that fails, as on a full disk: after a
+    /// kill the URL would be requested again.
     pub(super) async fn keep(self: &Arc<Self>, entry: &Entry, answer: &Answer) {
         let Some(key) = key(entry) else { return };
         let Some((frame, length)) = frame(entry, answer) else { return };
@@ -152,23 +145,22 @@ impl Received {
                 }
             });
         };
-        // A panic there is nothing that the answer suffers from.
+        // A panic there does not affect the answer.
         let _ = tokio::task::spawn_blocking(write).await;
     }
 
-    /// What an earlier run was answered to this.
+    /// Returns the answer that an earlier run received for this entry.
     pub(super) async fn take(&self, entry: &Entry, fetcher: &Fetcher) -> Option<Answer> {
         let key = key(entry)?;
         let place = self.with(|state| state.take(key))?;
         let answer = restored(place, entry, fetcher).await;
         if answer.is_none() {
-            // Nobody can use it.
             self.finish(entry);
         }
         answer
     }
 
-    /// A lease is finished: its answer is not needed beyond the next commit.
+    /// Marks the answer of a finished lease: it is not needed after the next commit.
     pub(super) fn finish(&self, entry: &Entry) {
         let Some(key) = key(entry) else { return };
         self.with(|state| {
@@ -178,7 +170,7 @@ impl Received {
         });
     }
 
-    /// What was finished is durable elsewhere.
+    /// Removes the answers of finished leases, which are committed now.
     pub(super) fn committed(&self) {
         self.with(|state| {
             for part in std::mem::take(&mut state.finished) {
@@ -188,7 +180,7 @@ impl Received {
         });
     }
 
-    /// Forgets everything: the crawl has ended.
+    /// Removes all answers at the end of a crawl.
     pub(super) fn clear(&self) {
         self.with(|state| {
             let earlier = std::mem::take(&mut state.earlier).into_values().map(|place| place.part);
@@ -196,12 +188,12 @@ impl Received {
             state.finished.extend(std::mem::take(&mut state.open).into_values());
         });
         self.committed();
-        // Not, where somebody else's files are in it.
+        // Fails if there are files of other programs.
         let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
-/// Reads an answer as if it had just come.
+/// Reads a stored answer as if it had just arrived.
 async fn restored(place: Place, entry: &Entry, fetcher: &Fetcher) -> Option<Answer> {
     let mut known = None;
     let (length, copy) = (place.length, entry.clone());
@@ -211,7 +203,7 @@ async fn restored(place: Place, entry: &Entry, fetcher: &Fetcher) -> Option<Answ
         known = Some((answer.time, answer.took, answer.asked_if_changed));
         Some((answer.response, wanted))
     };
-    // Without it the host is asked again.
+    // Without an answer the URL is requested again.
     let response = fetcher.restore(length, read).await.ok()??;
     let (time, took, asked_if_changed) = known?;
     Some(Answer { response, time, took, asked_if_changed })
@@ -245,14 +237,14 @@ impl State {
         Ok(())
     }
 
-    /// What is written next goes to another file.
+    /// Ends the current file. The next answer begins another one.
     fn close(&mut self) {
         if let Some((_, part)) = self.writing.take() {
             self.release(part);
         }
     }
 
-    /// The same, after half a frame: it only takes room.
+    /// Ends the current file after an incomplete frame, which is cut off.
     fn give_up(&mut self) {
         if let Some((file, part)) = &self.writing {
             let _ = file.set_len((HEADER.len() + WHOM) as u64 + part.bytes.load(Relaxed));
@@ -260,7 +252,7 @@ impl State {
         self.close();
     }
 
-    /// Lets go of a file, which is not needed without the last of its answers.
+    /// Drops a reference to a file. The file is removed with its last reference.
     fn release(&mut self, part: Arc<Part>) {
         if let Some(part) = Arc::into_inner(part) {
             self.bytes = self.bytes.saturating_sub(part.bytes.into_inner());
@@ -268,7 +260,7 @@ impl State {
         }
     }
 
-    /// The place of an answer, which is open from now on.
+    /// Returns the location of an answer, whose lease is unfinished from now on.
     fn take(&mut self, key: Key) -> Option<Place> {
         let place = self.earlier.remove(&key)?;
         if let Some(before) = self.open.insert(key, Arc::clone(&place.part)) {
@@ -277,22 +269,22 @@ impl State {
         Some(place)
     }
 
-    /// Notes what answers a file holds; those behind one that was cut are lost. What is no file of
-    /// answers stays as it is.
+    /// Records which answers a file contains. Answers after an incomplete frame are lost. Files of other programs
+    /// stay unchanged.
     fn find(
         &mut self,
         path: &Path,
         whom: [u8; WHOM],
         may_come: &dyn Fn(&str) -> bool,
     ) -> io::Result<()> {
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         if !path.symlink_metadata()?.is_file() {
             return Ok(());
         }
         let file = open_regular(path)?;
         let end = file.metadata()?.len();
         let mut input = BufReader::new(file);
-        // After a power cut a file may hold nothing, or zeros.
+        // After a power cut a file may be empty or contain zeros.
         if end > 0
             && read_exact(&mut input).is_none_or(|header| header != HEADER && header != [0; 16])
         {
@@ -328,7 +320,7 @@ impl State {
     }
 }
 
-/// What hosts answer to somebody who is known to them is nobody else's to read.
+/// Creates the folder with access for its owner only: responses may be personal.
 fn create(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -336,7 +328,6 @@ fn create(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// The same of a file.
 fn new_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]

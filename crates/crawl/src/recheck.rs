@@ -1,4 +1,4 @@
-//! Stored decisions under another policy: what would change, and the change.
+//! Rechecks stored decisions under another policy: finds changes, and applies them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl Amend {
     /// Returns the pages that a policy would decide about differently.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     ///
     /// # Complexity
     /// Holds the tables of all documents in memory.
@@ -57,19 +57,18 @@ impl Amend {
         Ok(changes)
     }
 
-    /// Decides by this policy from now on, and changes these pages. The answer lists those that could not be
-    /// changed.
+    /// Decides by this policy from now on, and changes these pages. The answer lists pages that could not be changed.
     ///
     /// # Errors
-    /// The stores'.
+    /// An error of the stores.
     pub fn apply_recheck(&mut self, policy: Policy, changes: &[Rechecked]) -> Result<Answer> {
         let returns =
             changes.iter().filter(|change| change.of.is_none() || change.is_for_another());
         let ids = returns.filter_map(|change| change.row).collect();
         self.decides_by(policy);
-        // What takes the place of a duplicate comes first: another may be discarded for it.
+        // Restore first: other pages may become duplicates of the restored ones.
         let answer = self.apply(&Request::Restore { ids }, DecidedBy::Recheck)?;
-        // Opened after that commit: they are those of now.
+        // Opened after that commit, to see its result.
         let texts = Texts::open(self.root())?;
         for change in changes {
             if let Some((of, near)) = &change.of {
@@ -80,8 +79,8 @@ impl Amend {
     }
 }
 
-/// Decides about every stored page anew: first what people chose, then what is kept, in order, then
-/// what was discarded.
+/// Decides again about every stored page: first those that a person chose, then kept pages in order, then discarded
+/// ones.
 fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<Vec<Rechecked>> {
     let options = Options {
         policy,
@@ -90,7 +89,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
         ..Options::default()
     };
     let tables = Store::in_memory(options)?;
-    // From numbers in the tables to the store's.
+    // Maps document numbers of the tables to those of the store.
     let mut places: HashMap<u64, u64> = HashMap::new();
     let mut changes = Vec::new();
     let snapshot = amend.store().snapshot();
@@ -100,7 +99,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
         for record in snapshot.records() {
             let record = record?;
             let url = String::from_utf8_lossy(&record.key).into_owned();
-            // Nobody but the person takes that back.
+            // Only a person may change this.
             let settled = decisions.chosen(&url) || decisions.was_restored(&url);
             let turn = match record.of {
                 Some(_) => 2,
@@ -111,7 +110,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
                 continue;
             }
             let mut best = None;
-            // What it is discarded for may have lost its place to a better one.
+            // A better page may have replaced the page that it duplicates.
             let now = record.of.map(|of| decisions.survivor(of).map_or(of, |(id, _)| id));
             let mut stays = false;
             let own = stored.of(&record)?;
@@ -148,7 +147,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
     Ok(changes)
 }
 
-/// The texts that are compared, wherever they are stored.
+/// The texts to compare, from where they are stored.
 struct StoredTexts<'r> {
     texts: TextStore,
     pages: PathBuf,
@@ -159,7 +158,8 @@ struct StoredTexts<'r> {
 }
 
 impl StoredTexts<'_> {
-    /// The text of a record: of a kept page the stored one, of a discarded one that of the archive.
+    /// Returns the text of a record: that of a kept page from the text store, that of a discarded page from the
+    /// archive.
     fn of(&self, record: &Record) -> Result<Option<Arc<Compared>>> {
         if let Some(text) = self.texts.get(record.id, &record.key) {
             return Ok(Some(text));
@@ -172,7 +172,7 @@ impl StoredTexts<'_> {
         let archived = || {
             let url = Url::parse(&entry.url).ok()?;
             let (document, basis) = stored_page(&self.pages, entry.warc.as_deref()?, &url)?;
-            // Of a body that is the other's to the byte the archive holds the head alone.
+            // If the body equals another page's, the archive has only the head.
             let text =
                 Some(PageText::of(&document, &basis)).filter(|page| !page.text.trim().is_empty());
             Some(Arc::new(Compared::new(text?)))
@@ -183,11 +183,10 @@ impl StoredTexts<'_> {
     }
 }
 
-/// Compares a record with those that are decided about already.
+/// Compares a record with those that were decided about before.
 struct Replayed<'r> {
     own: Option<&'r Compared>,
     stored: &'r StoredTexts<'r>,
-    /// From numbers in the tables to the store's.
     places: &'r HashMap<u64, u64>,
 }
 
@@ -201,7 +200,6 @@ impl Confirm for Replayed<'_> {
     }
 }
 
-/// The newest row of each URL or key.
 fn newest_rows(rows: &Rows) -> Result<HashMap<String, u64>> {
     let mut newest = HashMap::new();
     for row in rows.all() {

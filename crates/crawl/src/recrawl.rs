@@ -1,4 +1,4 @@
-//! A second look at pages that are known: `--recrawl`.
+//! Recrawls (`--recrawl`): known pages are requested again.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,37 +19,37 @@ use super::page::PageWork;
 use hapax_data::is_of_text;
 use hapax_data::{Row, Rows};
 
-/// Under this name the frontier remembers what was gone at a second look, for the next one.
+/// Name of the frontier's note on a URL that was gone. The next recrawl requests it.
 pub(super) const GONE: &str = "gone";
-/// Under this name it remembers how far from a seed a page lies, where that is limited.
+/// Name of the note with the depth of a page, if depth is limited.
 const DEPTH: &str = "depth";
-/// Under this name it remembers where a URL led in this look, or in the first one.
+/// Name of the note with the target of a redirect, in the first crawl or in this recrawl.
 const TARGET: &str = "target";
 
-/// How many pages of a host were fetched, by what a frontier remembers.
+/// Returns the number of fetched pages of a host, as the frontier remembers it.
 pub(crate) fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
     let note = frontier.note_of(host, HOST_PAGES)?.unwrap_or_default();
     Ok(note.first_chunk::<8>().map_or(0, |pages| u64::from_le_bytes(*pages)))
 }
 
-/// The row of a discarded page: it has the page's number, but for one that was restored in between.
+/// Returns the row of a discarded page. It has the page's number, unless the page was restored in between.
 fn row_of(rows: &Rows, id: u64, decided: Option<u64>) -> Option<Row> {
     rows.by_id(id).or_else(|| rows.by_id(decided?))
 }
 
 impl Committer {
-    /// Whether a known page still says what it said, and the page it duplicates is still there.
+    /// Returns whether a known page has the same text and title, and the page that it duplicates is still kept.
     pub(super) fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
         let Some(record) = self.store.record(id)? else { return Ok(false) };
         let of_is_there = match record.of {
-            // The page that was kept may have been replaced by a better one.
+            // A better page may have replaced the kept one.
             Some(of) => {
                 let of = self.logs.decisions.survivor(of).map_or(of, |(now, _)| now);
                 self.store.record(of)?.is_some_and(|of| of.of.is_none())
             }
             None => true,
         };
-        // A new title over the same text is found by it.
+        // Detects a new title of the same text.
         let title = self.search.earlier.as_ref().filter(|_| record.of.is_none());
         let title = title.and_then(|index| index.page(id).ok()?).map(|hit| hit.title);
         Ok(of_is_there
@@ -69,19 +69,18 @@ impl Committer {
         Ok(note.and_then(|depth| depth.try_into().ok()).map_or(0, u16::from_le_bytes))
     }
 
-    /// A page that is there and must not be indexed may change its mind: the next second look asks.
+    /// Remembers a page that exists and must not be indexed: the next recrawl requests it again.
     pub(super) fn ask_again(&self, url: &str) {
         if let Some(frontier) = &self.frontier {
             frontier.note(url, GONE, b"1".to_vec());
         }
     }
 
-    /// Which look this is: what an earlier one saw of redirects may be otherwise now.
+    /// Identifies this recrawl: redirects may have changed since an earlier one.
     const fn look(&self) -> u64 {
         if self.look.on { self.look.fetched_before } else { 0 }
     }
 
-    /// Where a URL leads.
     pub(super) fn remember_target(&self, url: &Url, target: &Url) {
         if let Some(frontier) = &self.frontier {
             frontier.note(url.as_str(), TARGET, format!("{} {target}", self.look()).into());
@@ -96,7 +95,7 @@ impl Committer {
         Ok(note.and_then(|(_, target)| Url::parse(target).ok()))
     }
 
-    /// The URLs over which redirects lead from a URL's target back to it; none if they do not.
+    /// Returns the URLs of the redirect loop from `to` back to `url`; empty if there is none.
     pub(super) fn redirects_round(&self, url: &Url, to: Url, most: u8) -> Result<Vec<Url>> {
         let mut round = vec![to];
         while round.len() <= usize::from(most)
@@ -111,11 +110,11 @@ impl Committer {
         Ok(Vec::new())
     }
 
-    /// A URL was taken for an alias before it turned out that redirects lead from it to nothing.
+    /// Removes an alias: the redirects of the URL turned out to lead nowhere.
     pub(super) fn end_alias(&mut self, url: &Url) -> Result<()> {
         let text = url.as_str();
         if let Some(id) = self.store.id_of(text.as_bytes())?
-            // At a second look it may be a page that is known.
+            // In a recrawl it may be a known page.
             && (!self.look.on || self.kind_of(id)? == Some(DuplicateKind::Alias))
         {
             self.end_row(id, text)?;
@@ -125,14 +124,13 @@ impl Committer {
         Ok(())
     }
 
-    /// Logs a URL from which redirects lead back to it.
     pub(super) fn skip_loop(&mut self, url: &Url, hint: &str) -> Result<()> {
         self.ask_again(url.as_str());
         let detail = format!("a loop: it leads back to itself over others{hint}");
         self.skip(url.as_str(), SkipReason::Redirects, &detail)
     }
 
-    /// At a second look a redirect may lead elsewhere: its line is of before.
+    /// In a recrawl, removes an alias if the URL redirects to another target now.
     pub(super) fn end_other_alias(&mut self, url: &Url, target: &Url) -> Result<()> {
         let id = self.store.id_of(url.as_str().as_bytes())?.filter(|_| self.look.on);
         let Some(id) = id else { return Ok(()) };
@@ -151,7 +149,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Forgets a page that says something else now: counts and log follow.
+    /// Forgets a page that has changed; updates counts and log.
     pub(super) fn supersede(&mut self, id: u64, url: &str) -> Result<()> {
         let Some(record) = self.store.record(id)? else { return Ok(()) };
         let rows = match self.look.rows.take() {
@@ -164,11 +162,11 @@ impl Committer {
         self.forget(id)
     }
 
-    /// A page leaves: what the log says of it ends, and it is no longer counted as discarded.
+    /// Ends the row of a page that is removed, and subtracts it from the counts of duplicates.
     pub(super) fn uncount(&mut self, rows: &Rows, record: &Record, name: &str) -> Result<()> {
         let decided = self.logs.decisions.row_of(name);
         let Some(kind) = self.kind_in(rows, record)? else {
-            // It was kept, by a line of the log perhaps.
+            // It was kept, perhaps by a decision.
             return decided.map_or(Ok(()), |row| self.end_row(row, name));
         };
         let row = row_of(rows, record.id, decided);
@@ -181,7 +179,7 @@ impl Committer {
         Ok(())
     }
 
-    /// As what a page was discarded, or `None` for one that was kept.
+    /// Returns the kind of duplicate that a page is; `None` if it was kept.
     pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<DuplicateKind>> {
         let Some(record) = self.store.record(id)? else { return Ok(None) };
         let rows = match self.look.rows.take() {
@@ -195,26 +193,26 @@ impl Committer {
 
     fn kind_in(&self, rows: &Rows, record: &Record) -> Result<Option<DuplicateKind>> {
         let Some(of) = record.of else {
-            // An alias stands in the store like a page that is kept.
+            // An alias has a record like that of a kept page.
             return Ok(rows.by_id(record.id).map(|row| row.kind));
         };
         let decided = self.logs.decisions.row_of(&String::from_utf8_lossy(&record.key));
         if let Some(row) = row_of(rows, record.id, decided) {
             return Ok(Some(row.kind));
         }
-        // Discarded in this very run.
+        // Discarded in this run.
         let other = self.store.record(of)?;
         let exact = other.is_some_and(|other| other.has_digest_of(record));
         Ok(Some(if exact { DuplicateKind::Exact } else { DuplicateKind::Near }))
     }
 
-    /// A page that is known says for good that it is not there any more, or not to be indexed: it
-    /// leaves tables and index, and what was discarded for it is decided anew when it is fetched.
+    /// In a recrawl, removes a known page that is permanently gone or must not be indexed. Its duplicates are decided
+    /// about again when they are fetched.
     pub(super) fn gone(&mut self, url: &str) -> Result<()> {
         if !self.look.on {
             return Ok(());
         }
-        // First: after a crash between the commits of store and frontier it is not known any more.
+        // First: after a crash between the commits of store and frontier the page is not known any more.
         if let Some(frontier) = &self.frontier {
             frontier.note(url, GONE, b"1".to_vec());
         }
@@ -230,10 +228,10 @@ impl Committer {
         Ok(())
     }
 
-    /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
-    /// that stands for them may have changed.
+    /// Remembers the validators of a kept page for conditional requests. Duplicates are always fetched whole: their
+    /// representative may have changed.
     pub(super) fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
-        // Nothing asks for them in a crawl of many workers.
+        // A shared crawl makes no conditional requests.
         let Some(frontier) = self.frontier.as_ref().filter(|_| !self.is_shared()) else { return };
         let note = validators_note(&page.response)
             .filter(|_| matches!(outcome, Outcome::New | Outcome::Better(_)));
@@ -246,7 +244,7 @@ impl Committer {
         }
     }
 
-    /// The server says that a page is still what was fetched before.
+    /// Handles the answer that a page has not changed (304).
     pub(crate) fn unchanged(
         &mut self,
         lease: &mut Lease,
@@ -260,8 +258,7 @@ impl Committer {
             None => None,
         };
         if let (Some(frontier), true) = (&self.frontier, record.is_none_or(|r| r.of.is_some())) {
-            // It became a duplicate since: what it is held against may have changed, so it is asked
-            // for whole.
+            // It became a duplicate. Request it whole: the page that it is compared with may have changed.
             frontier.note(url, VALIDATORS, Vec::new());
             return Ok(End::PutBack { wait: Duration::ZERO });
         }

@@ -1,8 +1,6 @@
-//! Why a row of the log cannot be changed.
-
 use crate::error::Error;
 
-/// Why a row of the log cannot be changed, for a person.
+/// Why a row of the log cannot be changed, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
     #[error("it is gone")]
@@ -35,14 +33,14 @@ pub(crate) enum Refused {
     NoText,
 }
 
-/// Why nothing was changed.
+/// Why a row was not changed.
 pub(crate) enum Unchanged {
-    /// That row cannot be; others may.
+    /// This row cannot be changed; others may be.
     Refused(Refused),
     Failed(Error),
 }
 
-/// A change of one row.
+/// The result of changing one row.
 pub(crate) type Change<T> = Result<T, Unchanged>;
 
 impl<E: Into<Error>> From<E> for Unchanged {
@@ -51,7 +49,7 @@ impl<E: Into<Error>> From<E> for Unchanged {
     }
 }
 
-/// Whether a change was done; if not, why.
+/// Returns why a change was not made; `None` if it was.
 pub(crate) fn settled(change: Change<()>) -> Result<Option<Refused>, Error> {
     match change {
         Ok(()) => Ok(None),
@@ -60,7 +58,7 @@ pub(crate) fn settled(change: Change<()>) -> Result<Option<Refused>, Error> {
     }
 }
 
-/// No, for this reason.
+/// Refuses a change for this reason.
 pub(crate) const fn refused<T>(why: Refused) -> Change<T> {
     Err(Unchanged::Refused(why))
 }

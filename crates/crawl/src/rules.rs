@@ -11,7 +11,7 @@ use crate::admission::{Admission, Refusal};
 use crate::config::ScopeRules;
 use crate::error::{Error, Result};
 
-/// Which URLs are taken. A clone takes what this one takes, also after seeds have moved.
+/// Which URLs are crawled. Clones share the scope, which grows when seeds move.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     scope: Arc<RwLock<Scope>>,
@@ -39,17 +39,16 @@ impl Rules {
         })
     }
 
-    /// A seed has moved: its scope comes along.
+    /// Adds the target of a moved seed to the scope.
     pub(crate) fn seed_moved(&self, to: &Url) {
         self.scope.write().unwrap_or_else(PoisonError::into_inner).add(to);
     }
 
-    /// Whether it matters how far from a seed a page lies.
     pub(super) const fn have_depth(&self) -> bool {
         self.max_depth < u16::MAX
     }
 
-    /// The form in which a URL is known, unless it is a trap or no web address.
+    /// Returns the normal form of a URL, unless it is a trap or not a web address.
     pub(crate) fn normal(&self, url: &Url) -> Option<Url> {
         normalize(url, &self.limits).ok()
     }
@@ -58,7 +57,7 @@ impl Rules {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
 
-    /// The pattern that leaves out a page that is there already: no scope and no depth are said of it.
+    /// Returns why patterns exclude a stored page. Scope and depth do not apply to it.
     pub(crate) fn leaves_out(&self, url: &Url) -> Option<SkipReason> {
         if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str())) {
             Some(SkipReason::Include)
@@ -67,7 +66,7 @@ impl Rules {
         }
     }
 
-    /// Applies scope, depth and patterns. Include patterns hold for links: seeds, at depth 0, are where those are
+    /// Applies scope, depth and patterns. Include patterns apply to links and not to seeds (depth 0), where links are
     /// found.
     pub(crate) fn admit(&self, url: &Url, depth: u16) -> Admission {
         let normal = match normalize(url, &self.limits) {
@@ -96,7 +95,7 @@ impl Rules {
     }
 }
 
-/// Whether a list of hosts names the one of a URL: with its port or for all ports.
+/// Returns whether a list contains the host of a URL, with its port or without one (all ports).
 pub(crate) fn names_host(hosts: &[String], url: &Url) -> bool {
     let with_port = hapax_fetch::host_and_port(url);
     let name = url.host_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! When a run ends: its limits of pages, bytes, time and disk.
+//! The limits of a run: pages, bytes, time and disk.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,6 @@ use super::stats::Stats;
 use super::summary::Stop;
 use crate::config::Config;
 
-/// Limits of the whole run.
 #[derive(Debug)]
 pub(crate) struct RunLimits {
     max_pages: u64,
@@ -19,13 +18,13 @@ pub(crate) struct RunLimits {
     deadline: Option<Instant>,
     min_free_disk: u64,
     data: PathBuf,
-    /// When the disk was looked at last, and what was free.
+    /// Time and result of the last query of the free disk space.
     disk: Cell<Option<(Instant, u64)>>,
     stats: Arc<Stats>,
 }
 
 impl RunLimits {
-    /// A recrawl counts the pages that it looks at, beyond those of `before`.
+    /// Makes the limits. `before` is set for a recrawl: the number of pages requested before it, which do not count.
     pub(crate) fn new(
         config: &Config,
         data: &Path,
@@ -44,7 +43,7 @@ impl RunLimits {
         }
     }
 
-    /// The limit that is reached, with so many pages under way.
+    /// Returns the limit that is reached, if `active` pages are in flight.
     pub(crate) fn reached(&self, active: u64) -> Option<Stop> {
         let pages =
             if self.is_recrawl { self.stats.looked_at() } else { self.stats.pages().fetched };
@@ -62,12 +61,11 @@ impl RunLimits {
         }
     }
 
-    /// Whether less of the disk is free than `--min-free-disk`.
     pub(crate) fn disk_is_full(&self) -> bool {
         self.free_disk().is_some_and(|free| free < self.min_free_disk)
     }
 
-    /// Bytes free where the data lies, asked at most once a second.
+    /// Returns the free bytes of the disk with the data, queried at most once a second.
     fn free_disk(&self) -> Option<u64> {
         if let Some((at, free)) = self.disk.get()
             && at.elapsed() < Duration::from_secs(1)

@@ -1,4 +1,4 @@
-//! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
+//! The scheduler: starts a task for each lease until nothing is left, a limit is reached or a stop is requested.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,12 +16,12 @@ use crate::message::Message;
 use crate::run_limits::RunLimits;
 use crate::summary::Stop;
 
-/// After a stop, requests in flight get this long to end.
+/// Grace period of requests in flight after a stop.
 const GRACE: Duration = Duration::from_secs(5);
-/// While all hosts wait, limits of time and disk are looked at so often.
+/// Interval of checks of the limits of time and disk, while all hosts wait.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 
-/// Whether nothing is left that this run could fetch.
+/// Returns whether nothing is left that this run could fetch.
 fn is_complete(shared: &Shared, control: &Control) -> bool {
     let counts = shared.frontier.counts();
     control.active.load(Relaxed) == 0
@@ -47,7 +47,7 @@ pub(crate) async fn schedule(
         while tasks.try_join_next().is_some() {}
         let active = control.active.load(Relaxed);
         if let Some(stop) = limits.reached(active) {
-            // Pages in flight may turn out to be no pages: only when none is left it is certain.
+            // Responses in flight may turn out not to be pages: the limit is certain only when none is left.
             if active == 0 || !matches!(stop, Stop::MaxPages) {
                 let all = matches!(stop, Stop::MaxPages) && is_complete(shared, control);
                 break if all { Stop::Complete } else { stop };
@@ -66,7 +66,7 @@ pub(crate) async fn schedule(
                     continue;
                 }
                 Next::At(at) => {
-                    // Not longer than the limits of time and disk are left alone.
+                    // Wake up in time to check the limits of time and disk.
                     let at = at.min(Instant::now() + LOOK_AROUND);
                     tokio::select! {
                         () = tokio::time::sleep_until(at.into()) => {}
@@ -82,7 +82,7 @@ pub(crate) async fn schedule(
         tokio::select! {
             () = control.wake.notified() => {}
             Some(_) = tasks.join_next() => {}
-            // The commit thread commits by age; nothing else needs this tick.
+            // Only commits by age need this tick.
             () = tokio::time::sleep(Duration::from_millis(100)) => {}
             () = handle.asked(Asked::Soon) => break Stop::Signal,
         }
@@ -97,7 +97,7 @@ pub(crate) async fn schedule(
             () = handle.asked(Asked::Now) => {}
         }
     }
-    // What is still under way stays in its queue: it was never finished.
+    // Leases that have not ended stay queued.
     control.aborted.store(tasks.len() as u64, Relaxed);
     tasks.abort_all();
     while tasks.join_next().await.is_some() {}

@@ -52,24 +52,22 @@ impl Seeds {
         Ok(seeds)
     }
 
-    /// Adds where a seed moved to.
+    /// Adds the URL that a seed moved to.
     pub(crate) fn add(&mut self, url: &Url) {
         self.all.insert(url.to_string());
     }
 
-    /// Returns whether this URL is a seed.
     pub(crate) fn holds(&self, url: &str) -> bool {
         self.all.contains(url)
     }
 
-    /// Returns why a seed failed.
     pub(crate) fn failure(&self, url: &str) -> Option<&FailedSeed> {
         self.failed.get(url)
     }
 
     /// Records the failure if the line is about a seed.
     pub(crate) fn skipped(&mut self, frontier: &dyn Frontier, line: &Skipped) {
-        // The page is used in spite of these.
+        // The page is used despite these reasons.
         let used = matches!(
             line.reason,
             SkipReason::CutShort | SkipReason::Links | SkipReason::Nofollow | SkipReason::HostDown

@@ -1,5 +1,5 @@
-//! A crawl that many workers share: frontier and verdicts come from a cluster, while WARC, index,
-//! logs and a store of this worker's own pages lie in its data directory.
+//! A crawl that several workers share. Frontier and verdicts come from a cluster. WARC, index, logs and a store of
+//! this worker's own pages are in its data directory.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,17 @@ use super::commit::{Committer, GROUP_PAGES};
 use super::page::PageWork;
 use super::verdicts::{Asked, Told, Verdicts};
 
-/// Two groups, each page of which may stand beside another worker's.
+/// Number of the last records to verify at the start: two groups, with a record of another worker's page for each
+/// page.
 const RECLAIMED: u64 = 4 * GROUP_PAGES;
 const RECLAIMED_AT_A_TIME: usize = 256;
 
 impl Committer {
-    /// Verdicts come from all workers from here on.
+    /// Uses the verdicts of all workers from now on.
     pub(super) fn share(&mut self, verdicts: Box<dyn Verdicts>) -> Result<()> {
         self.shared = Some(Asked { verdicts, ahead: HashMap::new() });
-        // What the last life kept and did not settle, or what a lost master had not passed on, may be
-        // another worker's by now.
+        // Pages that the last run kept but did not settle, or that a lost master had not passed on, may belong to
+        // another worker now.
         let last: Vec<u64> =
             (self.store.next_id().saturating_sub(RECLAIMED)..self.store.next_id()).collect();
         for ids in last.chunks(RECLAIMED_AT_A_TIME) {
@@ -30,8 +31,8 @@ impl Committer {
         Ok(())
     }
 
-    /// Holds pages that this worker keeps against what the others know by now; those that somebody
-    /// else keeps leave this one.
+    /// Requests the cluster's verdicts about pages that this worker keeps, and removes those that another worker
+    /// keeps.
     fn reclaim(&mut self, ids: &[u64]) -> Result<()> {
         let mut records = Vec::new();
         for &id in ids {
@@ -62,7 +63,7 @@ impl Committer {
         }
     }
 
-    /// Asks all workers about a page; `None` if there are no others.
+    /// Requests the verdict of all workers about a page; `None` if the crawl is not shared.
     pub(super) fn ask_all(&mut self, document: &Document<'_>) -> Result<Option<Told>> {
         let Some(shared) = &mut self.shared else { return Ok(None) };
         let verdict = match shared.ahead.remove(document.key) {
@@ -80,7 +81,7 @@ impl Committer {
         let url = String::from_utf8_lossy(&record.key).into_owned();
         let own = String::from_utf8_lossy(document.key);
         if self.logs.decisions.distinct(&own, &url) {
-            // A person has said that they are not the same.
+            // A person declared them distinct.
             if let Some(id) = shared.verdicts.documents().id_of(document.key)? {
                 shared.verdicts.documents().restore(id)?;
             }
@@ -96,12 +97,11 @@ impl Committer {
         Ok(Some(Told::Duplicate(Neighbour { id, ..of })))
     }
 
-    /// Whether verdicts come from a cluster.
     pub(super) const fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Asks all workers about pages that are to be decided next, in one go.
+    /// Requests the verdicts about the next pages in one batch.
     pub(super) fn ask_ahead(&mut self, pages: &[&PageWork]) -> Result<()> {
         let mut documents = Vec::with_capacity(pages.len());
         for page in pages {
@@ -119,15 +119,15 @@ impl Committer {
             let verdicts = shared.verdicts.documents().offer_many(documents)?;
             let keys = documents.iter().map(|document| document.key.to_vec());
             for (key, verdict) in keys.zip(verdicts) {
-                // The second of two equal keys is known by the first.
+                // Of two equal keys the first verdict counts: for the second the document is known.
                 shared.ahead.entry(key).or_insert(verdict);
             }
         }
         Ok(())
     }
 
-    /// What was asked about and is not used in the end is nobody's again. Before a commit, which
-    /// settles all that was asked about.
+    /// Withdraws documents whose verdict was requested ahead and not used. Must run before a commit, which settles
+    /// all.
     pub(super) fn drop_ahead(&mut self) -> Result<()> {
         let Some(shared) = &mut self.shared else { return Ok(()) };
         for (key, verdict) in std::mem::take(&mut shared.ahead) {
@@ -140,12 +140,12 @@ impl Committer {
         Ok(())
     }
 
-    /// A page is known here, and its lease came all the same: the others must know it too.
+    /// Offers a known page again: its lease came again, so the other workers may not know it.
     pub(super) fn tell_known(&mut self, id: u64) -> Result<()> {
         if self.is_shared() { self.reclaim(&[id]) } else { Ok(()) }
     }
 
-    /// A page of this worker took the place of another one of its.
+    /// Reports that a page of this worker replaced another page of this worker.
     pub(super) fn tell_better(&self, old: &str, new: &str) -> Result<()> {
         let Some(shared) = &self.shared else { return Ok(()) };
         let id = |url: &str| shared.verdicts.documents().id_of(url.as_bytes());
@@ -155,7 +155,6 @@ impl Committer {
         Ok(())
     }
 
-    /// A person took a page back.
     pub(super) fn tell_restored(&self, url: &str) -> Result<()> {
         let Some(shared) = &self.shared else { return Ok(()) };
         if let Some(id) = shared.verdicts.documents().id_of(url.as_bytes())? {
@@ -164,7 +163,6 @@ impl Committer {
         Ok(())
     }
 
-    /// A person wants a page to be forgotten.
     pub(super) fn tell_forgotten(&self, url: &str) -> Result<()> {
         let Some(shared) = &self.shared else { return Ok(()) };
         if let Some(id) = shared.verdicts.documents().id_of(url.as_bytes())? {
@@ -173,10 +171,9 @@ impl Committer {
         Ok(())
     }
 
-    /// What is durable here is settled for all; pages that another worker has taken over meanwhile
-    /// leave this one.
+    /// Settles what is durable here for all workers. Removes pages that another worker has taken over.
     ///
-    /// Returns whether there were such pages: they leave with one more commit.
+    /// Returns whether there were such pages: then another commit is needed.
     pub(super) fn settle_shared(&mut self) -> Result<bool> {
         let Some(shared) = &self.shared else { return Ok(false) };
         let lost = shared.verdicts.documents().settle()?;
@@ -191,7 +188,7 @@ impl Committer {
         Ok(any)
     }
 
-    /// Whether a document of the store is another worker's page.
+    /// Returns whether a record is another worker's page.
     pub(super) fn is_elsewhere(key: &[u8]) -> bool {
         key.starts_with(ELSEWHERE.as_bytes())
     }

@@ -17,7 +17,7 @@ pub trait Sink: Send + Debug {
     /// An error of the sink stops the crawl, which can be resumed.
     fn keep(&mut self, page: &Page<'_>, id: u64) -> std::result::Result<(), BoxError>;
 
-    /// Removes a page that was kept: a better page replaced it, it has changed, or a person forgets it.
+    /// Removes a page that was kept: a better page replaced it, it has changed, or a person forgot it.
     ///
     /// # Errors
     /// As [`keep`](Self::keep).
@@ -30,7 +30,6 @@ pub trait Sink: Send + Debug {
     fn commit(&mut self) -> std::result::Result<(), BoxError>;
 }
 
-/// The sinks of a crawl.
 #[derive(Debug, Default)]
 pub(crate) struct Sinks(Vec<Box<dyn Sink>>);
 

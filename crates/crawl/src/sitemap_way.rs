@@ -1,22 +1,21 @@
-//! How a sitemap was come by, in the one number that an entry of the frontier keeps.
+//! The origin of a sitemap, in the one number that an entry of the frontier stores.
 
 use hapax_frontier::Entry;
 
-/// Sitemap indexes on the way to a sitemap.
+/// Maximum number of sitemap indexes above a sitemap.
 pub(crate) const MAX_SITEMAP_DEPTH: u8 = 2;
-/// Redirects on the way to a sitemap, whatever `--max-redirects` says: both stand in one number.
+/// Maximum number of redirects to a sitemap, with any `--max-redirects`: one number stores both.
 pub(crate) const MOST_REDIRECTS: u8 = 20;
 
-/// How a sitemap was come by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// Sitemap indexes above it.
+    /// Number of sitemap indexes above it.
     pub(crate) level: u8,
     pub(crate) redirects: u8,
 }
 
 impl Way {
-    /// From the number that an entry keeps: without redirects, it is the level.
+    /// Decodes the number of an entry. Without redirects it is the level.
     pub(crate) const fn of(entry: &Entry) -> Self {
         let levels = MAX_SITEMAP_DEPTH + 1;
         Self { level: entry.hops % levels, redirects: entry.hops / levels }
@@ -26,7 +25,7 @@ impl Way {
         self.level + self.redirects * (MAX_SITEMAP_DEPTH + 1)
     }
 
-    /// Of one below an index that nobody knows any more.
+    /// A sitemap below an index that is not known any more.
     pub(crate) const BELOW: Self = Self { level: 1, redirects: 0 };
 }
 

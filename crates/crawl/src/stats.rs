@@ -8,10 +8,10 @@ use hapax_data::LogCounts;
 use hapax_data::PageCounts;
 use hapax_data::SkipReason;
 
-/// What the names and figures of hosts may take in a commit of the dedup store, which carries 128 KiB: names are the
-/// web's, and a group may be of a thousand long ones.
+/// Maximum bytes of names and counts of hosts in a commit of the dedup store, which holds 128 KiB. Servers choose the
+/// names: a group may have a thousand long ones.
 const NEW_HOSTS_BYTES: usize = 64 << 10;
-/// What a host takes beside its name: two quotes, two brackets, two commas and a number.
+/// Bytes of a host except its name: two quotes, two brackets, two commas and a number.
 const HOST_BYTES: usize = 26;
 
 impl HostPages {
@@ -20,54 +20,47 @@ impl HostPages {
     }
 }
 
-/// Pages of one host.
 #[derive(Debug, Default)]
 struct HostPages {
-    /// In this look at all pages, or the first one: budgets begin anew with each.
+    /// Pages fetched in this cycle (the first crawl, or one recrawl). Each cycle has a full budget.
     fetched: u64,
-    /// In those before.
+    /// Pages fetched in earlier cycles.
     before: u64,
-    /// Fetched in all looks, as of the last commit.
+    /// Pages fetched in all cycles, as of the last commit.
     committed: u64,
     discarded: u64,
     failed: u64,
-    /// Asked for, and not counted yet.
+    /// Requested pages that are not counted yet.
     pending: u64,
-    /// Since the last commit.
     changed: bool,
 }
 
-/// Whether one more page of a host may be asked for.
+/// Whether one more page of a host may be requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Budget {
     Left,
-    /// If what is pending fails.
+    /// Only if a pending page fails.
     Perhaps,
     Spent,
 }
 
-/// Everything that is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pages: Mutex<PageCounts>,
-    /// Skipped URLs by reason, moved forward with the frontier's commits.
+    /// Skipped URLs by reason, committed with the frontier.
     skipped: Mutex<BTreeMap<SkipReason, u64>>,
     hosts: Mutex<HashMap<String, HostPages>>,
-    /// Hosts of which links were dropped that only a recrawl finds.
+    /// Number of hosts with dropped links that only a recrawl finds.
     pub(crate) dropped_hosts: AtomicU64,
-    /// Those of which the next run can find them.
+    /// Number of hosts with dropped links that the next run can find.
     pub(crate) full_hosts: AtomicU64,
-    /// `crawl upgrade` would change something in the data directory.
     pub(crate) needs_upgrade: AtomicBool,
-    /// Requests in flight.
     pub(crate) in_flight: AtomicU64,
-    /// Responses of this run, of any status.
     pub(crate) responses: AtomicU64,
-    /// Of these, to requests for pages.
+    /// Responses of this run to requests for pages.
     pub(crate) answers: AtomicU64,
-    /// Pages of this run that were answered with anything but failures.
+    /// Pages of this run with an answer other than a failure.
     pub(crate) reached: AtomicU64,
-    /// Bytes received in this run.
     pub(crate) received: AtomicU64,
 }
 
@@ -98,12 +91,12 @@ impl Stats {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pages fetched of a host, as they count for its budget.
+    /// Returns the number of fetched pages that count towards a host's budget.
     pub(crate) fn host_pages(&self, host: &str) -> u64 {
         self.hosts().get(host).map_or(0, |pages| pages.fetched)
     }
 
-    /// Takes one page out of a host's budget, until [`release`](Self::release).
+    /// Reserves one page of a host's budget, until [`release`](Self::release).
     pub(crate) fn reserve(&self, host: &str, max: u64) -> Budget {
         let mut hosts = self.hosts();
         let pages = hosts.entry(host.to_owned()).or_default();
@@ -117,14 +110,13 @@ impl Stats {
         }
     }
 
-    /// What was reserved came to an end; a page is counted by then.
+    /// Ends a reservation. The page must be counted before.
     pub(crate) fn release(&self, host: &str) {
         if let Some(pages) = self.hosts().get_mut(host) {
             pages.pending = pages.pending.saturating_sub(1);
         }
     }
 
-    /// One more page of a host.
     pub(crate) fn host_page(&self, host: &str) {
         let mut hosts = self.hosts();
         let pages = hosts.entry(host.to_owned()).or_default();
@@ -132,14 +124,14 @@ impl Stats {
         pages.changed = true;
     }
 
-    /// Hosts have their whole budget again.
+    /// Resets the budgets of all hosts.
     pub(crate) fn begin_look(&self) {
         for pages in self.hosts().values_mut() {
             (pages.before, pages.fetched, pages.changed) = (pages.all(), 0, true);
         }
     }
 
-    /// What is discarded, of each host too, is what the log says; whether that is something else.
+    /// Replaces the duplicate counters, also those of hosts, by the counts of the log. Returns whether any changed.
     pub(crate) fn take_discarded(&self, log: &LogCounts) -> bool {
         let before = self.pages();
         self.update(|counts| counts.take(log));
@@ -153,8 +145,9 @@ impl Stats {
         any
     }
 
-    /// The hosts of which pages were fetched since the last commit, and how many ever: as many as fit into what
-    /// a commit of the store carries. Of others a kill between two commits loses the figure of that group.
+    /// Returns the hosts with pages since the last commit, and their number of pages ever fetched. The list is
+    /// limited to what fits into a commit of the store. A kill between two commits loses the counts of the others for
+    /// that group.
     pub(crate) fn new_host_pages(&self) -> Vec<(String, u64)> {
         let (hosts, mut room) = (self.hosts(), NEW_HOSTS_BYTES);
         let new = hosts.iter().filter(|(_, pages)| pages.all() > pages.committed);
@@ -167,7 +160,8 @@ impl Stats {
         fit.map(|(host, pages)| (host.clone(), pages.all())).collect()
     }
 
-    /// So many pages of a host were fetched, as a commit of the store told and that of the frontier may not have.
+    /// Raises the number of fetched pages of a host to that in the store's commit, which may be newer than the
+    /// frontier's.
     pub(crate) fn at_least(&self, host: &str, fetched: u64) {
         let mut hosts = self.hosts();
         let pages = hosts.entry(host.to_owned()).or_default();
@@ -175,13 +169,12 @@ impl Stats {
         (pages.committed, pages.changed) = (pages.all(), true);
     }
 
-    /// Pages that were answered for, whether they had changed or not.
+    /// Returns the number of pages with an answer, unchanged ones included.
     pub(crate) fn looked_at(&self) -> u64 {
         let pages = self.pages();
         pages.fetched + pages.unchanged
     }
 
-    /// One of its pages was discarded.
     pub(crate) fn host_discarded(&self, host: &str) {
         let mut hosts = self.hosts();
         let pages = hosts.entry(host.to_owned()).or_default();
@@ -189,7 +182,7 @@ impl Stats {
         pages.changed = true;
     }
 
-    /// One of its URLs was not fetched, or its answer not used.
+    /// Counts a URL of a host that was not fetched or whose response was not used.
     pub(crate) fn host_failed(&self, host: &str) {
         let mut hosts = self.hosts();
         let pages = hosts.entry(host.to_owned()).or_default();
@@ -197,7 +190,7 @@ impl Stats {
         pages.changed = true;
     }
 
-    /// What earlier runs counted for a host, as [`changed_hosts`](Self::changed_hosts) gave it.
+    /// Restores the counts of a host from a note of [`changed_hosts`](Self::changed_hosts).
     pub(crate) fn restore_host(&self, host: &str, note: &[u8]) {
         let mut counts = note.as_chunks::<8>().0.iter().map(|count| u64::from_le_bytes(*count));
         let mut next = || counts.next().unwrap_or(0);
@@ -207,7 +200,7 @@ impl Stats {
         self.hosts().insert(host.to_owned(), pages);
     }
 
-    /// The hosts of which most was fetched: host, fetched, discarded, failed.
+    /// Returns the hosts with the most fetched pages: host, fetched, discarded, failed.
     pub(crate) fn largest_hosts(&self, most: usize) -> Vec<(String, [u64; 3])> {
         let hosts = self.hosts();
         let mut all: Vec<(&String, &HostPages)> = hosts.iter().collect();
@@ -225,7 +218,7 @@ impl Stats {
         all.into_iter().map(row).collect()
     }
 
-    /// Calls `visit` with the hosts whose count has changed since this was called last.
+    /// Calls `visit` with each host whose counts have changed since the last call.
     pub(crate) fn changed_hosts(&self, mut visit: impl FnMut(&str, Vec<u8>)) {
         for (host, pages) in self.hosts().iter_mut().filter(|(_, pages)| pages.changed) {
             let counts = [pages.fetched, pages.discarded, pages.failed, pages.before];
@@ -234,7 +227,6 @@ impl Stats {
         }
     }
 
-    /// A body that was read from a file.
     pub(crate) fn read(&self, bytes: usize) {
         self.received.fetch_add(bytes as u64, Relaxed);
     }
@@ -258,9 +250,9 @@ mod tests {
         }
         let told = stats.new_host_pages();
         let bytes = serde_json::to_vec(&told).unwrap().len();
-        // Beside lengths, counts and pages that leave the index.
+        // The rest is needed for lengths, counts and pages that leave the index.
         assert!((48 << 10..=64 << 10).contains(&bytes), "{bytes} of {}", hapax_dedup::MAX_PAYLOAD);
-        // What the frontier has committed is told no more, of further hosts also.
+        // Hosts that the frontier has committed are not returned again.
         stats.changed_hosts(|_, _| {});
         assert!(stats.new_host_pages().is_empty());
         stats.host_page("short.example");

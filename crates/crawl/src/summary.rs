@@ -1,4 +1,4 @@
-//! summary.json.
+//! The summary of a run: summary.json.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -60,15 +60,13 @@ impl Stop {
         }
     }
 
-    /// Returns whether the limit of pages alone ended it.
+    /// Returns whether the limit of pages ended the run.
     pub const fn is_of_pages(self) -> bool {
         matches!(self, Self::MaxPages)
     }
 }
 
-/// In words: [`Stop::QueueFull`].
 const QUEUE_FULL: &str = "links found no place among the URLs that wait for the next run (--max-queued-per-host, --max-queue)";
-/// In words: [`Stop::Queue`].
 const QUEUE: &str = "links found a full queue (--max-queued-per-host, --max-queue), and their pages are not in the archive or damaged there";
 
 /// The content of summary.json.
@@ -100,7 +98,7 @@ pub struct Summary {
     pub responses: u64,
     /// The data directory.
     pub data: String,
-    /// Seeds that were not fetched, or of which the page is not used: the first hundred by URL.
+    /// Seeds that were not fetched, or whose page was not used: the first 100 by URL.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_seeds: Vec<FailedSeed>,
     /// The hosts with the most fetched pages.
@@ -109,7 +107,7 @@ pub struct Summary {
     /// Whether other workers share the crawl; they may have fetched all pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
-    /// Whether a recrawl got failures only, or no answer at all.
+    /// Whether a recrawl got only failures, or no response.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unreached: bool,
     /// Whether no seed was ever fetched, even if sitemaps brought pages.
@@ -149,7 +147,6 @@ impl Summary {
     /// Number of failed seeds in the summary.
     pub const FAILED_SEEDS: usize = 100;
 
-    /// Says of which hosts most was fetched, and what of them is left.
     pub(crate) fn name_hosts(&mut self, stats: &Stats, frontier: &dyn Frontier) {
         let line = |(host, [fetched, discarded, failed]): (String, [u64; 3])| {
             let state = frontier.host(&host);
@@ -189,7 +186,6 @@ impl Summary {
         }
     }
 
-    /// Makes the summary of stored pages.
     pub(crate) fn of_pages(
         stats: &Stats,
         stopped: Option<Stop>,
@@ -200,7 +196,8 @@ impl Summary {
         Self::new(stats, Counts::default(), stop, elapsed, data)
     }
 
-    /// Both together, of two data directories; of workers of one crawl each knows all queues.
+    /// Merges the summaries of two data directories. Workers of one crawl share queues: numbers of URLs are not
+    /// added.
     pub fn and(mut self, other: Self, one_crawl: bool) -> Self {
         let pages = other.pages;
         self.pages.add(&pages);
@@ -222,17 +219,17 @@ impl Summary {
         self
     }
 
-    /// What is discarded is what the log says now, whatever was written when.
+    /// Replaces the duplicate counters by those of the log.
     pub fn take_discarded(&mut self, log: &LogCounts) {
         self.pages.take(log);
         for line in &mut self.hosts {
             line.discarded = log.hosts.get(&line.host).copied().unwrap_or(0);
         }
         if self.shared || self.known_urls == 0 {
-            // Hosts are counted by none of these.
+            // These summaries count no hosts.
             return;
         }
-        // A kill may have come before the first figures of a host.
+        // A killed run may have written no figures of a host.
         let named: HashSet<&str> = self.hosts.iter().map(|line| &*line.host).collect();
         let mut more: Vec<_> =
             log.hosts.iter().filter(|(host, _)| !named.contains(&***host)).collect();
@@ -247,7 +244,7 @@ impl Summary {
         self.hosts.extend(more);
     }
 
-    /// URLs that wait, but for those that this run gave up.
+    /// Number of queued URLs, without those deferred to the next run.
     pub const fn waiting(&self) -> u64 {
         self.queued_urls.saturating_sub(self.deferred_urls)
     }

@@ -1,4 +1,4 @@
-//! Chooses the kept page of a cluster: the one that a person would keep, whichever came first.
+//! Chooses the kept page of a cluster (its representative): the one that a person would keep, whichever came first.
 
 use std::cmp::Reverse;
 
@@ -19,10 +19,10 @@ use super::page::PageWork;
 use hapax_data::Discarded;
 use hapax_data::{Action, Decision};
 
-/// What speaks for a page, the more the greater: it names itself as canonical, https, no version for
-/// printers or phones, few parameters and a short path, fetched early, large.
+/// The preference for a page; the greater one is kept. In this order: names itself as canonical; has the better
+/// address (https, not for printers or phones, few parameters, short path); was fetched early; is large.
 ///
-/// Total, and apart from the time of fetching the same whatever came first.
+/// A total order. Except for the time of fetching it does not depend on which page came first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
     canonical: bool,
@@ -43,33 +43,32 @@ impl Rank {
         }
     }
 
-    /// Of a discarded page that may take the place of one of `site`.
+    /// Returns the rank of a discarded page that may replace a page of `site`.
     pub(super) fn of(entry: &Discarded, site: u64) -> Self {
         let own = site_of(Url::parse(&entry.url).ok().as_ref(), entry.url.as_bytes());
         Self::new(&entry.url, entry.canonical && own == site, &entry.time, entry.bytes)
     }
 }
 
-/// Under this name the frontier remembers which other address a kept page names as its canonical one.
+/// Name of the frontier's note with the canonical URL that a kept page names, if it is another URL.
 const NAMES: &str = "names";
-/// So many kept pages that name another one are remembered where there is no frontier, the newest.
+/// Maximum number of such pages in memory, if there is no frontier. The newest are remembered.
 const MOST_NAMES: usize = 1 << 16;
 
-/// A page takes the place of another only if they are at least so much alike.
+/// Minimum similarity for a page to replace another.
 const MIN_SIMILARITY: f64 = 0.8;
 
 impl Committer {
-    /// Whether a page is better than the one that it duplicates. What a person chose stays, and so
-    /// does what the page itself names as its canonical address.
+    /// Returns whether a page is better than the one that it duplicates. A page that a person chose stays, and so
+    /// does the page that the new page names as canonical.
     ///
-    /// A page of another site takes the place of a kept one only if the kept page names it as its
-    /// canonical address, or if the texts are equal: with a near text of its own it would put that text
-    /// into the index under the kept page's claim. That it names itself as canonical counts on its own
-    /// site alone.
+    /// A page of another site replaces a kept one only if the kept page names it as canonical, or if the texts are
+    /// equal. Otherwise a site could replace another site's text in the index by a similar one. A page that names
+    /// itself as canonical is preferred on its own site only.
     pub(super) fn is_better(&mut self, page: &PageWork, best: &Neighbour) -> Result<bool> {
         let Some(record) = self.store.record(best.id)? else { return Ok(false) };
         if Self::is_elsewhere(&record.key) {
-            // It is not this worker's to replace.
+            // It belongs to another worker.
             return Ok(false);
         }
         let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
@@ -79,7 +78,7 @@ impl Committer {
         if page.key.is_some() || names == Some(&other) || settled {
             return Ok(false);
         }
-        // Other pages were discarded for that one: they must be like this one too.
+        // The kept page has duplicates: they must be similar to this page too.
         if best.level != Level::Text && best.similarity.is_none_or(|value| value < MIN_SIMILARITY) {
             return Ok(false);
         }
@@ -94,7 +93,7 @@ impl Committer {
         );
         let since = std::time::UNIX_EPOCH + std::time::Duration::from_secs(record.time);
         let rank = |canonical, bytes| Rank::new(&other, canonical, &format_time(since), bytes);
-        // The kept one says itself that this is its address.
+        // The kept page names this URL as its canonical address.
         if names.is_none_or(|names| names == url)
             && self.named_by(best.id, &other)?.as_deref() == Some(url)
         {
@@ -103,7 +102,7 @@ impl Committer {
         if !same_site && !equal {
             return Ok(false);
         }
-        // Most pages lose already by what is known without a look into the index.
+        // Most pages lose already without a look-up in the index.
         if own < rank(false, 0) {
             return Ok(false);
         }
@@ -112,11 +111,11 @@ impl Committer {
         Ok(own > rank(same_site && canonical, bytes))
     }
 
-    /// Remembers which address a page that is kept now names, if it is another one.
+    /// Remembers the canonical URL that a kept page names, if it is another URL.
     pub(super) fn remember_named(&mut self, page: &PageWork, id: u64) {
         let named = page.document.canonical.as_ref().filter(|named| **named != page.url);
         match &self.frontier {
-            // Only a second look can find that it named one before.
+            // Only in a recrawl may the page have named one before.
             Some(frontier) if named.is_some() || self.look.on => {
                 let named = named.map(|named| named.as_str().into()).unwrap_or_default();
                 frontier.note(page.url.as_str(), NAMES, named);
@@ -140,7 +139,7 @@ impl Committer {
         })
     }
 
-    /// The page takes the place of the one that it duplicates, and that one is discarded for it.
+    /// Keeps the page instead of the one that it duplicates, which becomes its duplicate.
     pub(super) fn take_over(
         &mut self,
         page: &PageWork,
@@ -173,7 +172,7 @@ impl Committer {
         self.logs.discarded.append(&line)?;
         self.observer.tell(&Event::Replaced { line: &line })?;
         if let Some(frontier) = &self.frontier {
-            // A duplicate is always fetched whole, for what it is held against may change.
+            // Duplicates are always fetched whole: the page they are compared with may change.
             frontier.note(&line.url, VALIDATORS, Vec::new());
         }
         self.stats.update(|counts| {
@@ -192,7 +191,7 @@ impl Committer {
         })
     }
 
-    /// A kept page, whether it is committed or not.
+    /// Returns a kept page, committed or not.
     fn details_of(&mut self, id: u64) -> Result<Option<StoredPage>> {
         if let Some(page) = self.search.recent.get(&id) {
             let text = self.texts.get(id).map(|text| text.to_string()).unwrap_or_default();
@@ -201,7 +200,7 @@ impl Committer {
         if let Some(page) = self.search.earlier.as_ref().and_then(|index| index.page(id).ok()?) {
             return Ok(Some(page));
         }
-        // Committed since it was opened.
+        // It was committed after the index was opened.
         self.search.look_up_again();
         Ok(self.search.earlier.as_ref().and_then(|index| index.page(id).ok()?))
     }

@@ -1,4 +1,4 @@
-//! Verdicts in a crawl of many workers.
+//! Verdicts in a crawl that several workers share.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ pub trait Verdicts: Send + std::fmt::Debug {
     /// The documents of all workers.
     fn documents(&self) -> &dyn DocumentStore;
 
-    /// Returns whether this worker, now or before a restart, has offered the document.
+    /// Returns whether this worker has offered the document, now or before a restart.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     fn owns(&self, key: &[u8]) -> hapax_dedup::Result<bool>;
 
-    /// Reports to the others how many pages this worker has fetched.
+    /// Reports to the other workers how many pages this worker has fetched.
     fn report(&self, fetched: u64);
 }
 
-/// The shared verdicts, and a cache of those requested ahead.
+/// The shared verdicts, and a cache of verdicts requested ahead.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) verdicts: Box<dyn Verdicts>,
@@ -27,7 +27,6 @@ pub(crate) struct Asked {
     pub(crate) ahead: HashMap<Vec<u8>, Verdict>,
 }
 
-/// The cluster's verdict about a page.
 pub(crate) enum Told {
     New,
     /// Another worker has fetched it.

@@ -1,4 +1,4 @@
-//! Bytes that a page or sitemap holds while it waits for the commit thread.
+//! Bytes of memory that a page or sitemap takes while it waits for the commit thread.
 
 use hapax_extract::{Document, Link};
 use hapax_fetch::{Response, Sitemap, SitemapPage};
@@ -7,8 +7,7 @@ use url::Url;
 
 use super::page::PageWork;
 
-/// KiB of pages and sitemaps that may wait for the commit thread: extraction goes on while a group is made
-/// durable.
+/// KiB of pages and sitemaps that may wait for the commit thread, so that extraction continues during a commit.
 pub(super) const ROOM_KIB: u32 = 16 << 10;
 
 pub(super) fn of_page(page: &PageWork) -> usize {
@@ -22,7 +21,7 @@ pub(super) fn of_page(page: &PageWork) -> usize {
 fn of_response(response: &Response) -> usize {
     let (raw, body) = (&response.raw, &response.body);
     let headers = response.headers.iter().map(|(name, value)| name.len() + value.len());
-    // Without an encoding both are the same bytes.
+    // Without an encoding both share the same memory.
     let both = match raw.as_ptr() == body.as_ptr() {
         true => raw.len().max(body.len()),
         false => raw.len() + body.len(),
@@ -30,7 +29,7 @@ fn of_response(response: &Response) -> usize {
     both + headers.sum::<usize>()
 }
 
-/// A short page may lead to ten thousand addresses of thousands of bytes each.
+/// A short page may have ten thousand links of thousands of bytes each.
 fn of_document(document: &Document) -> usize {
     let links = document.links.iter().map(|link| size_of::<Link>() + link.url.as_str().len());
     let images = document.images.iter().map(|image| of_url(&image.url) + image.alt.len());

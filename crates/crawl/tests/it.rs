@@ -1,4 +1,4 @@
-//! The engine from outside: its examples, and what an embedder may do wrong.
+//! Tests of the public interface: the examples, and errors of an embedder.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod embedding;

@@ -1,7 +1,6 @@
-//! What addresses the documents of `crawl dedup` have: its tables know them by their ids alone.
+//! The addresses of the documents of `crawl dedup`, whose tables store only ids.
 //!
-//! A line a document, in the order of the numbers, so that one is found by halving. A help only: what a power
-//! cut takes of it is not told.
+//! One line a document, sorted by number for binary search. Losing lines in a power cut is not an error.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -11,11 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Context, Result};
 
-/// Its name in the data directory.
 const NAME: &str = "addresses.jsonl";
-/// Longer addresses are left out.
+/// Longer addresses are not stored.
 const MAX_URL: usize = 8192;
-/// No line is longer: each byte of an address may be written as six.
+/// Longest line: each byte of an address may be escaped to six.
 const MAX_LINE: u64 = 6 * MAX_URL as u64 + 64;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,19 +23,17 @@ struct Line {
     url: String,
 }
 
-/// The addresses of the documents that were kept.
+/// The addresses of the kept documents.
 #[derive(Debug)]
 pub struct Addresses {
     path: PathBuf,
-    /// Made with the first address.
     file: Option<BufReader<File>>,
     length: u64,
-    /// Those of this batch.
     pending: Vec<Line>,
 }
 
 impl Addresses {
-    /// Opens the file in `root`, and leaves out what a crash left there of documents from `next` on.
+    /// Opens the file in `root`, and removes the addresses of uncommitted documents, from `next` on.
     ///
     /// # Errors
     /// From the file.
@@ -58,14 +54,14 @@ impl Addresses {
         self.file.as_ref().map_or(Ok(()), |file| file.get_ref().set_len(self.length))
     }
 
-    /// Takes the address of the newest document.
+    /// Adds the address of the newest document.
     pub fn add(&mut self, id: u64, url: &str) {
         if url.len() <= MAX_URL {
             self.pending.push(Line { id, url: url.to_owned() });
         }
     }
 
-    /// Writes those of this batch.
+    /// Writes the addresses of this batch.
     ///
     /// # Errors
     /// From the file.
@@ -110,29 +106,29 @@ impl Addresses {
         Ok(line.map(|line| line.url))
     }
 
-    /// Where the first line of a number of `id` or above begins.
+    /// Returns the offset of the first line with a number of `id` or above.
     fn place_of(&mut self, id: u64) -> io::Result<u64> {
-        // Lines that begin before `low` have lower numbers, those from `high` on none.
+        // Lines that begin before `low` have lower numbers, lines from `high` on do not.
         let (mut low, mut high) = (0, self.length);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.line_behind(middle)? {
                 Some((end, Some(line))) if line.id < id => low = end,
-                // One that cannot be read was cut short.
+                // An unreadable line was truncated.
                 _ => high = middle,
             }
         }
         Ok(low)
     }
 
-    /// The first line that begins at `place` or behind it, and where it ends.
+    /// Returns the first line that begins at or after `place`, and the offset of its end.
     fn line_behind(&mut self, place: u64) -> io::Result<Option<(u64, Option<Line>)>> {
         let Some(file) = &mut self.file else { return Ok(None) };
         let mut text = Vec::new();
         let mut begin = place.saturating_sub(1);
         file.seek(SeekFrom::Start(begin))?;
         if place > 0 {
-            // What a power cut has left may be longer than any line.
+            // Garbage after a power cut may be longer than any line.
             loop {
                 text.clear();
                 let count = file.take(MAX_LINE).read_until(b'\n', &mut text)? as u64;
@@ -189,7 +185,6 @@ mod tests {
         drop(all);
         let mut all = Addresses::open(folder.path(), 1235).unwrap();
         assert_eq!(all.of(1234).unwrap().as_deref(), Some("http://b.example/"));
-        // It may be deleted.
         std::fs::remove_file(&path).unwrap();
         assert_eq!(Addresses::open(folder.path(), 1235).unwrap().of(1).unwrap(), None);
     }

@@ -21,7 +21,7 @@ pub enum Again {
 }
 
 impl Again {
-    /// Returns it in words.
+    /// Returns a description for messages.
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Seed => "requested again by every run, because it is a seed",
@@ -62,6 +62,7 @@ impl SkipReason {
             | Self::Noindex
             | Self::PrivateAddress
             | Self::Redirects
+            | Self::Reserved
             | Self::Robots
             | Self::Soft404
             | Self::Tls
@@ -99,6 +100,7 @@ impl SkipReason {
             Self::PrivateAddress => "--allow-private",
             Self::Queue => "--max-queued-per-host",
             Self::Redirects => "--max-redirects",
+            Self::Reserved => "--obey-reservations",
             Self::RetryAfter => "--max-retry-after",
             Self::Robots => "--ignore-robots",
             Self::Scope => "--scope",
@@ -113,7 +115,6 @@ impl SkipReason {
 impl FromStr for SkipReason {
     type Err = String;
 
-    /// Reads a name of the log.
     fn from_str(name: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().filter(|reason| *reason != Self::Other);
         known.clone().find(|reason| reason.as_str() == name).ok_or_else(|| {

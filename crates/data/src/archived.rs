@@ -1,4 +1,4 @@
-//! Texts of kept pages for comparison: those kept lately, and those in the archive.
+//! Texts of kept pages for comparison: recent ones in memory, others in the archive.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -8,9 +8,9 @@ use hapax_page::{HASH, Kind};
 use hapax_warc::{Record, http_parts, read_at};
 use url::Url;
 
-/// Texts of pages kept lately, so that most evidence needs no look into the WARC.
+/// Size of the text cache, which saves most reads of the WARC.
 const CACHE_BYTES: usize = 16 << 20;
-/// A record is read back up to this size; bodies are smaller (`--max-body`).
+/// Records are read back up to this size; bodies are smaller (`--max-body`).
 pub const MAX_RECORD: u64 = 256 << 20;
 
 /// Texts by document number; the oldest are dropped first.
@@ -46,7 +46,7 @@ pub fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
     stored_page(pages, place, url).map(|(_, basis)| basis.text)
 }
 
-/// The same, with the whole document.
+/// Does the same, and returns the whole document.
 pub fn stored_page(
     pages: &Path,
     place: &str,
@@ -57,7 +57,7 @@ pub fn stored_page(
     page_of_record(&record, url)
 }
 
-/// The page of a record of our own archive; `None` if the record holds no body.
+/// Returns the page of a record of our own archive; `None` if the record has no body.
 pub fn page_of_record(
     record: &Record,
     url: &Url,
@@ -67,7 +67,7 @@ pub fn page_of_record(
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;
         std::str::from_utf8(value).ok()
     };
-    // By whatever limits it was fetched, it was within them.
+    // It was within the limits of its fetch, which may differ from the defaults.
     let limits = hapax_fetch::Limits {
         max_body: MAX_RECORD as usize,
         max_ratio: usize::MAX,

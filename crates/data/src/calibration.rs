@@ -1,23 +1,23 @@
-//! Calibration: from one's own pages to a fitting distance and similarity.
+//! Calibration: suggests a distance and a similarity for a set of pages.
 //!
-//! Pairs whose whole sets of shingles overlap by half or more are taken for alike, so the truth does not come from
-//! what is calibrated: neither from fingerprints nor from sketches.
+//! Pairs whose full shingle sets have a Jaccard similarity of at least .5 are alike. So the truth is independent of
+//! fingerprints and sketches, which are calibrated.
 
 use std::collections::HashSet;
 
 use hapax_dedup::{Fingerprint, MAX_DISTANCE, Policy, Sketch};
 use hapax_page::Evidence;
 
-/// Two pages are alike from this Jaccard similarity of their shingles on.
+/// Jaccard similarity of the shingles from which on two pages are alike.
 pub const ALIKE: f64 = 0.5;
-/// Distances of a histogram: the last row holds all above.
+/// Rows of a histogram of distances; the last one has all distances above.
 const ROWS: usize = 33;
-/// Similarities of a histogram, in steps of a twentieth.
+/// Steps of a histogram of similarities, a twentieth each.
 pub const CALIBRATION_STEPS: usize = 20;
-/// From fewer alike pairs nothing is advised.
+/// Alike pairs that are required for a suggestion.
 const FEWEST: u64 = 30;
 
-/// What is compared of a page.
+/// The features of a page that are compared.
 #[derive(Clone, Debug)]
 pub struct CalibrationPage {
     fingerprint: Fingerprint,
@@ -26,7 +26,7 @@ pub struct CalibrationPage {
 }
 
 impl CalibrationPage {
-    /// Returns `None` for a page without text, or with little text of its own.
+    /// Returns `None` for a page without text, and for a thin page.
     pub fn of(evidence: &Evidence) -> Option<Self> {
         let sketch = evidence.sketch.filter(|_| !evidence.basis.little)?;
         let shingles = evidence.basis.features.shingles.iter().copied().collect();
@@ -49,13 +49,13 @@ pub struct Calibration {
     pub other_by_similarity: Vec<u64>,
     /// Alike pairs that share a band.
     pub by_band: u64,
-    /// Alike pairs that share a band or lie within each distance.
+    /// Alike pairs that share a band or are within each distance.
     pub by_either: Vec<u64>,
 }
 
 fn jaccard(a: &HashSet<u64>, b: &HashSet<u64>) -> f64 {
     let (small, large) = if a.len() < b.len() { (a, b) } else { (b, a) };
-    // Sets of sizes that are too different need not be intersected.
+    // The sizes alone rule out the similarity.
     if (small.len() as f64) < ALIKE * large.len() as f64 {
         return 0.0;
     }
@@ -73,8 +73,7 @@ impl Calibration {
     /// Compares all pairs of pages.
     ///
     /// # Complexity
-    /// Quadratic in the pages; sets are intersected only for pairs whose sketches or fingerprints
-    /// say that it could matter.
+    /// Quadratic in the pages. Shingle sets are intersected only for pairs with similar sketches or fingerprints.
     pub fn of(pages: &[CalibrationPage]) -> Self {
         let mut all = Self {
             pages: pages.len(),
@@ -95,7 +94,7 @@ impl Calibration {
                 let distance = a.fingerprint.distance(b.fingerprint) as usize;
                 let similarity = a.sketch.similarity(&b.sketch);
                 let step = (similarity * CALIBRATION_STEPS as f64).floor() as usize;
-                // The estimate's standard error is a sixteenth: below .2 the truth is below .5.
+                // The estimate's standard error is a sixteenth: below .2 the true value is below .5.
                 let near = similarity >= 0.2 || distance <= MAX_DISTANCE as usize;
                 if near && jaccard(&a.shingles, &b.shingles) >= ALIKE {
                     count(&mut self.alike, distance.min(ROWS - 1));
@@ -123,8 +122,8 @@ impl Calibration {
         list.iter().take(k + 1).sum()
     }
 
-    /// Of pairs within the distance the share that is alike: as sampled, and in a corpus of so many
-    /// pages in which a page has as many copies as in the sample, and others in proportion.
+    /// Returns the share of alike pairs among the pairs within the distance: in the sample, and in a corpus of this
+    /// size. There a page has as many copies as in the sample, and proportionally more other pages.
     pub fn precision(&self, k: usize, corpus: u64) -> (f64, f64) {
         let right = Self::within(&self.alike, k) as f64;
         let wrong = Self::within(&self.other, k) as f64;
@@ -133,18 +132,18 @@ impl Calibration {
         (share(wrong), share(wrong * growth))
     }
 
-    /// Returns the share of alike pairs that `found` is.
+    /// Returns the share `found` of all alike pairs.
     pub fn recall(&self, found: u64) -> f64 {
         let (alike, _) = self.total();
         if alike == 0 { 1.0 } else { found as f64 / alike as f64 }
     }
 
-    /// The largest distance at which the plain fingerprint is right 99 times in 100 in the corpus.
+    /// Returns the largest distance at which 99 % of the fingerprint's pairs in the corpus are alike.
     pub fn distance(&self, corpus: u64) -> Option<usize> {
         (0..=MAX_DISTANCE as usize).rev().find(|k| self.precision(*k, corpus).1 >= 0.99)
     }
 
-    /// The similarity at which most pairs are sorted right, others counted as in the sample.
+    /// Returns the similarity that classifies most pairs of the sample correctly.
     pub fn similarity(&self) -> f64 {
         let errors = |step: usize| {
             let missed: u64 = self.alike_by_similarity.iter().take(step).sum();
@@ -152,7 +151,7 @@ impl Calibration {
             missed + wrong
         };
         let least = (4..CALIBRATION_STEPS).map(errors).min().unwrap_or(0);
-        // In the middle of the best: the gap between the two kinds.
+        // The middle of the best steps, in the gap between the two classes.
         let best: Vec<usize> =
             (4..CALIBRATION_STEPS).filter(|step| errors(*step) == least).collect();
         best.get(best.len() / 2)
@@ -177,7 +176,7 @@ mod tests {
 
     #[test]
     fn recall_precision_and_advice_are_those_of_the_pairs() {
-        // Two alike at distance 2, two alike at 5, all others far away.
+        // Two alike at distance 2, two alike at 5, all others distant.
         let mut pages = vec![
             page(0..100, 0),
             page(5..105, 0b11),
@@ -189,7 +188,7 @@ mod tests {
         let recall = |k| measured.recall(Calibration::within(&measured.alike, k));
         assert_eq!([recall(1), recall(2), recall(5)], [0.0, 0.5, 1.0]);
         assert_eq!(measured.distance(4), Some(7));
-        // One more page, another text by its shingles, with a fingerprint at distance 4.
+        // Another page with a different text and a fingerprint at distance 4.
         pages.push(page(5000..5100, 0b1111));
         let measured = Calibration::of(&pages);
         assert_eq!(measured.precision(4, 5), (1.0 / 3.0, 1.0 / 3.0));

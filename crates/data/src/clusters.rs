@@ -1,4 +1,4 @@
-//! The log by the pages that are kept: each with its copies and the redirects to it.
+//! Groups the log by kept page: each with its copies and the redirects to it.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::standing::{Heads, Standing};
 /// A kept page, and the rows that it represents.
 #[derive(Debug)]
 pub struct Cluster<'a> {
-    /// Its number, in the only directory that is asked.
+    /// Its number, if there is only one directory.
     pub id: Option<u64>,
     /// The URL of the kept page, or the caller's name for it.
     pub url: String,
     /// Whether the page is gone.
     pub gone: bool,
-    /// The rows, each with the index of its log.
+    /// The rows, each with its log.
     pub rows: Vec<(&'a Rows, Row)>,
     /// Number of discarded pages.
     pub copies: u64,
@@ -25,11 +25,10 @@ pub struct Cluster<'a> {
     pub bytes: u64,
 }
 
-/// The identity of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Page(u64),
-    /// Numbers are a directory's own, URLs are everybody's; and what is gone has no number.
+    /// Numbers differ between directories, URLs do not; a page that is gone has no number.
     Url(String),
 }
 
@@ -73,7 +72,7 @@ pub fn clusters<'a, E: From<Error>>(
                     found.entry(name).or_insert(cluster)
                 }
             };
-            // In another directory it may be there.
+            // Another directory may still have it.
             cluster.gone &= standing == Standing::Nothing;
             *(if row.is_alias() { &mut cluster.redirects } else { &mut cluster.copies }) += 1;
             cluster.bytes += u64::from(row.bytes);

@@ -14,23 +14,23 @@ use crate::dir::is_locked;
 use crate::positions::skipped_of;
 use crate::tables::read_only;
 
-/// To where the logs of a data directory are read.
+/// The committed lengths of the logs in a data directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Committed {
     pub(crate) discarded: u64,
     pub(crate) decisions: u64,
-    /// Of jobs that have no frontier to say so.
+    /// For jobs without a frontier.
     skipped: u64,
-    /// Length and time of the logs then; none while somebody is at work, who commits within a second what
-    /// is there, or cuts off what a crash left.
+    /// Length and time of the logs at that moment. `None` while another process is working: it commits new lines
+    /// within a second, or cuts off the lines after a crash.
     stamps: Option<[Stamp; 2]>,
 }
 
 type Stamp = Option<(u64, SystemTime)>;
 
 impl Committed {
-    /// By the store's last commit; all that is there while somebody is at work. A store that is lost or
-    /// damaged says nothing of the logs.
+    /// Reads the lengths from the store's last commit. Without limits while another process is working, or if the
+    /// store is missing or damaged.
     pub(crate) fn of(data: &Path) -> Self {
         let mut all =
             Self { discarded: u64::MAX, decisions: u64::MAX, skipped: u64::MAX, stamps: None };
@@ -40,7 +40,7 @@ impl Committed {
         all.stamps = Some(stamps(data));
         let store = read_only(data, Policy::default(), Recipe::default().name());
         let position = match store {
-            // No commit yet: the next run keeps nothing of what is there.
+            // No commit yet: the next run discards all lines.
             Ok(Some((store, _))) if store.payload().is_empty() => json!({}),
             Ok(Some((store, _))) => serde_json::from_slice(&store.payload()).unwrap_or_default(),
             _ => Value::Null,
@@ -53,12 +53,12 @@ impl Committed {
         all
     }
 
-    /// Whether that is so still: nobody is at work, and nobody was.
+    /// Returns whether the lengths are still valid: no process is working, and none has been.
     pub(crate) fn is_current(&self, data: &Path) -> bool {
         self.stamps.is_some_and(|then| then == stamps(data)) && !is_locked(data).unwrap_or(true)
     }
 
-    /// What is true by now.
+    /// Reads the lengths again unless they are valid.
     pub(crate) fn renew(&mut self, data: &Path) {
         if !self.is_current(data) {
             *self = Self::of(data);
@@ -66,24 +66,23 @@ impl Committed {
     }
 }
 
-/// Calls `visit` with each committed line of skipped.jsonl; without the log, with none. `frontier` is the crawl's,
-/// where it could be opened.
+/// Calls `visit` with each committed line of skipped.jsonl. `frontier` is the crawl's, if it could be opened.
 pub fn skipped_lines(data: &Path, frontier: Option<&DiskFrontier>, mut visit: impl FnMut(&str)) {
     let Ok(log) = File::open(data.join("skipped.jsonl")) else { return };
     let mut log = BufReader::new(log).take(skipped_length(data, frontier));
     let mut line = Vec::new();
-    // A line of which half is written yet is none.
+    // A line without an end is still being written.
     while log.read_until(b'\n', &mut line).is_ok_and(|_| line.ends_with(b"\n")) {
         visit(&String::from_utf8_lossy(&line));
         line.clear();
     }
 }
 
-/// How much of it is committed, by the crawl's frontier where it has one.
+/// Returns the committed length, by the crawl's frontier if it has one.
 fn skipped_length(data: &Path, frontier: Option<&DiskFrontier>) -> u64 {
     let by_store = Committed::of(data).skipped;
     match frontier {
-        // Who holds it commits, or cuts off what a crash left.
+        // The process that has locked it commits the lines or cuts them off.
         None if DiskFrontier::is_there(&data.join("frontier")) => u64::MAX,
         None => by_store,
         Some(frontier) => {

@@ -1,4 +1,4 @@
-//! Compares the text of a page with the texts of the pages that are proposed as its duplicates.
+//! Compares the text of a page with the texts of its proposed duplicates.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use hapax_page::difference::{Difference, Summary};
 use crate::lines::{ComparedTexts, DifferenceItem};
 use crate::text_store::TextStore;
 
-/// The two pages of a log line in its phrases.
+/// The two pages in the phrases of a log line.
 const NAMES: [&str; 2] = ["this page", "the kept page"];
 
-/// What a comparison found: whether the pages are one, and then what the log says.
+/// The result of a comparison: whether the two are one page, and then the fields of the log.
 #[derive(Clone, Debug)]
 pub struct Finding {
     same: bool,
@@ -20,7 +20,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Compares a page with a kept one.
     fn of(page: &Compared, kept: &Compared, one_site: bool) -> Self {
         let outcome = compare_pages(page, kept, one_site);
         let texts = outcome.same().then(|| compared_texts(&outcome, page, kept));
@@ -28,7 +27,7 @@ impl Finding {
     }
 }
 
-/// What the log says of two pages that are one, from their texts.
+/// Returns the log's fields about two texts of one page.
 pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> ComparedTexts {
     let none = Difference::default();
     let difference = outcome.difference.as_ref().unwrap_or(&none);
@@ -47,12 +46,12 @@ pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> Co
     }
 }
 
-/// A similarity as the log shows it: three decimals.
+/// Rounds a similarity to three decimals, as in the log.
 pub fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// Returns in words what proposes a pair.
+/// Describes why a pair was proposed.
 pub fn proposal_in_words(best: &Neighbour, threshold: u32) -> String {
     let similarity = best.similarity.map_or(String::new(), |similarity| {
         let asked = best.similarity_threshold;
@@ -85,7 +84,7 @@ pub struct Comparison<'c> {
 }
 
 impl<'c> Comparison<'c> {
-    /// `known` are those made ahead.
+    /// `known` are findings that were made in advance.
     pub const fn new(texts: &'c TextStore, own: &'c Compared, known: Findings) -> Self {
         Self { texts, own, findings: known }
     }
@@ -95,7 +94,7 @@ impl<'c> Comparison<'c> {
         self.findings
     }
 
-    /// What the comparison with a page found, if both are one.
+    /// Takes the finding about a page, if both are one page.
     pub fn take(&mut self, id: u64) -> Option<ComparedTexts> {
         self.findings.remove(&id)?.texts
     }

@@ -13,7 +13,7 @@ pub struct LogCounts {
     pub exact: u64,
     /// Discarded pages of nearly equal text.
     pub near: u64,
-    /// Discarded pages that name the other page as canonical.
+    /// Discarded pages that declare the other page as canonical.
     pub canonical: u64,
     /// URLs that redirect to another page.
     pub alias: u64,
@@ -48,7 +48,7 @@ impl LogCounts {
 }
 
 impl PageCounts {
-    /// What is discarded is what the log says.
+    /// Takes the counts of discarded pages from the log.
     pub const fn take(&mut self, log: &LogCounts) {
         (self.exact, self.near, self.canonical) = (log.exact, log.near, log.canonical);
         (self.alias, self.discarded_bytes) = (log.alias, log.bytes);

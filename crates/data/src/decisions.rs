@@ -1,4 +1,4 @@
-//! decisions.jsonl: what people, and the rule about survivors, changed after a page was discarded.
+//! decisions.jsonl: changes by people, or by the rule about kept pages, after a page was discarded.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -33,11 +33,11 @@ pub enum Action {
 /// One line of decisions.jsonl.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Decision {
-    /// When, in RFC 3339.
+    /// The time, in RFC 3339.
     pub time: String,
     /// The decision.
     pub action: Action,
-    /// The row of discarded.jsonl that it is about, if any.
+    /// The row of discarded.jsonl, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The page, or the host.
@@ -51,7 +51,7 @@ pub struct Decision {
     /// The former number of the other page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_id: Option<u64>,
-    /// Who decided.
+    /// The person or rule that decided.
     pub by: DecidedBy,
 }
 
@@ -67,7 +67,7 @@ impl Forgotten {
     /// Returns whether a page, or its whole host, is forgotten.
     pub fn holds(&self, url: &str, host: &str) -> bool {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        // A host without a port is meant whole, for http and https.
+        // A host without a port applies to http and https.
         let plain = host.strip_suffix(":443").unwrap_or(host);
         !all.is_empty() && (all.contains(url) || all.contains(host) || all.contains(plain))
     }
@@ -76,44 +76,40 @@ impl Forgotten {
 /// All decisions, by their current effect.
 #[derive(Debug, Default)]
 pub struct Decisions {
-    /// Restored rows, and when.
+    /// Restored rows, and the time.
     restored: HashMap<u64, String>,
-    /// Rows whose page is kept now.
+    /// Rows whose page replaced the kept one.
     taken_over: HashSet<u64>,
-    /// Rows whose page has changed, or which a newer row replaces.
+    /// Rows whose page has changed, or that have a newer row.
     ended: HashSet<u64>,
-    /// Those of them that a newer row replaces.
+    /// Of these, rows that have a newer row.
     renewed: HashSet<u64>,
-    /// The rows of a page about which something was decided, until they end.
+    /// Rows with decisions by page, until they end.
     rows: HashMap<String, Vec<u64>>,
-    /// Pages that a person restored.
     restored_pages: HashSet<String>,
-    /// The number of a page that another one replaced, and that one's number and URL.
+    /// The number of a replaced page, and the number and URL of the page that replaced it.
     replaced: HashMap<u64, (u64, String)>,
-    /// Pages that were declared distinct, both ways.
+    /// Pages that a person declared distinct, in both directions.
     distinct: HashMap<String, HashSet<String>>,
-    /// Forgotten pages and hosts.
     forgotten: Arc<Forgotten>,
-    /// Pages that a person chose to keep.
     chosen: HashSet<String>,
-    /// How many lines and bytes there are.
     lines: u64,
     /// Bytes of the file that were read.
     pub bytes: u64,
 }
 
 impl Decisions {
-    /// Reads the file in `data`; a last line without its end is being written, and left out.
+    /// Reads the file in `data`. An incomplete last line is still being written, and ignored.
     pub fn read(data: &Path) -> Result<Self> {
         Self::read_to(data, u64::MAX)
     }
 
-    /// The same, as far as it is committed.
+    /// Reads the committed part of the file.
     pub fn committed(data: &Path) -> Result<Self> {
         Self::read_to(data, Committed::of(data).decisions)
     }
 
-    /// The same, of its first bytes.
+    /// Reads the first `length` bytes of the file.
     pub fn read_to(data: &Path, length: u64) -> Result<Self> {
         let path = data.join("decisions.jsonl");
         let mut all = Self::default();
@@ -137,7 +133,7 @@ impl Decisions {
         }
     }
 
-    /// Applies one more decision.
+    /// Applies another decision.
     pub fn add(&mut self, decision: &Decision) {
         self.lines += 1;
         let (url, of) = (&decision.url, decision.of.as_ref());
@@ -147,7 +143,7 @@ impl Decisions {
                     self.restored.insert(id, decision.time.clone());
                     self.remember(url, id);
                 }
-                // What a recheck takes back is not said to be distinct for ever.
+                // A recheck that restores a page does not declare it distinct forever.
                 if decision.by == DecidedBy::Person {
                     self.restored_pages.insert(url.clone());
                 }
@@ -172,7 +168,7 @@ impl Decisions {
             }
             Action::Keep => {
                 if let Some(of) = of {
-                    // That one is discarded now, by a row of its own: older ones say nothing of it any more.
+                    // That page is discarded now and has a new row: its older rows no longer apply.
                     for id in self.rows.remove(of).unwrap_or_default() {
                         self.end(id);
                         self.renewed.insert(id);
@@ -194,7 +190,7 @@ impl Decisions {
                 }
             }
             Action::Supersede => {
-                // A page that was taken back has another number than its row.
+                // A restored page has another number than its row.
                 let rows = self.rows.remove(url).unwrap_or_default();
                 rows.into_iter().chain(decision.id).for_each(|id| self.end(id));
             }
@@ -222,7 +218,7 @@ impl Decisions {
         self.renewed.contains(&id)
     }
 
-    /// The newest row of a page about which something was decided, if it still is about the page.
+    /// Returns the newest row with a decision about a page, if it still applies.
     pub fn row_of(&self, url: &str) -> Option<u64> {
         self.rows.get(url)?.iter().max().copied()
     }
@@ -248,7 +244,7 @@ impl Decisions {
     /// Returns the current representative of `id`.
     pub fn survivor(&self, id: u64) -> Option<(u64, &str)> {
         let mut now = self.replaced.get(&id)?;
-        // A log that was written by hand may go round in a circle.
+        // A manually edited log may have a cycle.
         for _ in 0..self.replaced.len() {
             let Some(next) = self.replaced.get(&now.0) else { break };
             now = next;
@@ -271,7 +267,7 @@ impl Decisions {
         self.forgotten.holds(url, host)
     }
 
-    /// Returns the same set, to be shared.
+    /// Returns the forgotten pages and hosts, to be shared.
     pub fn all_forgotten(&self) -> Arc<Forgotten> {
         Arc::clone(&self.forgotten)
     }
@@ -303,14 +299,14 @@ mod tests {
     fn the_rows_of_a_page_end_whatever_number_it_has_by_now() {
         let mut all = Decisions::default();
         all.add(&decision(Action::Restore, 7, "a", "b"));
-        // By thresholds given later the page is discarded again, by a row of its own.
+        // With new thresholds the page is discarded again, with a new row.
         let again = Decision { id: None, ..decision(Action::Keep, 0, "b", "a") };
         all.add(&again);
         assert!(all.restored(7).is_none() && all.renewed(7));
         all.add(&decision(Action::Restore, 8, "a", "b"));
         all.add(&decision(Action::Discard, 8, "a", "b"));
         assert_eq!(all.row_of("a"), Some(8));
-        // It is forgotten under the number that it has in the store.
+        // It is superseded under its number in the store.
         all.add(&decision(Action::Supersede, 99, "a", ""));
         assert!(all.ended(8) && all.ended(99) && !all.renewed(8));
         assert_eq!(all.row_of("a"), None);
@@ -332,7 +328,7 @@ mod tests {
         all.add(&keep(8, "c", "a", 20, 30));
         assert_eq!(all.survivor(1), Some((30, "c")));
         assert!(!all.took_over(7) && all.took_over(8) && all.chosen("c") && !all.chosen("a"));
-        // "a" has a row of its own now, and its older one is no longer about it.
+        // "a" has a new row, so its older one no longer applies.
         assert!(all.ended(7) && all.renewed(7) && !all.ended(8));
         all.add(&decision(Action::ForgetHost, 0, "h:80", ""));
         assert!(all.forgotten("http://h:80/x", "h:80") && !all.forgotten("x", "g"));

@@ -1,4 +1,4 @@
-//! The difference of two texts: by word, in Chinese and Japanese by character.
+//! The difference of two texts, by word; in Chinese and Japanese by character.
 
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,14 @@ use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 pub enum Piece<'a> {
     /// On both sides.
     Both(&'a str),
-    /// In the old text alone.
+    /// Only in the old text.
     Old(&'a str),
-    /// In the new text alone.
+    /// Only in the new text.
     New(&'a str),
 }
 
-/// Two texts are compared for so long; what is left then is shown as changed.
+/// Time limit of a comparison; the rest is shown as changed.
 const MAX_TIME: Duration = Duration::from_millis(500);
-/// Bytes of each text that are compared.
 const MAX_TEXT: usize = 400_000;
 
 /// Returns when a comparison that begins now must end.
@@ -26,7 +25,7 @@ pub fn diff_deadline() -> Instant {
     Instant::now() + MAX_TIME
 }
 
-/// Returns the pieces of both texts, in order. What is left at the deadline counts as changed.
+/// Returns the pieces of both texts, in order. The rest at the deadline counts as changed.
 ///
 /// # References
 /// E. W. Myers, "An O(ND) difference algorithm", 1986, by the crate `similar`.
@@ -39,7 +38,7 @@ pub fn diff<'a>(old: &'a str, new: &'a str, deadline: Instant) -> Vec<Piece<'a>>
             pieces.push((change.tag(), change.value()));
         }
     }
-    // Neighbours of one kind are one piece; they lie side by side in their text.
+    // Joins neighbours of one kind; they are adjacent in their text.
     let mut out: Vec<Piece<'a>> = Vec::new();
     let mut at = (0, 0);
     let mut rest = pieces.as_slice();
@@ -67,7 +66,7 @@ pub fn diff<'a>(old: &'a str, new: &'a str, deadline: Instant) -> Vec<Piece<'a>>
     out
 }
 
-/// Words, each with the space behind it, and single characters of scripts without spaces.
+/// Splits a text into words and single other characters; each character of a script without spaces is separate.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;

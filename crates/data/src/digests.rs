@@ -1,7 +1,7 @@
-//! Equal text, in stores whose records have the digest of before and in those that were upgraded.
+//! Equal text in stores that have digests of both formats, former and current.
 //!
-//! Until 0.2 the digest of a page's text was a mix of 64-bit word hashes, for which collisions can be
-//! constructed. Records of before keep it and are compared by it, by nothing else.
+//! Until 0.2 the digest of a page's text was a mix of 64-bit word hashes, for which collisions can be constructed.
+//! Old records keep it, and are compared by it only.
 
 use hapax_dedup::{Confirm, Document, Neighbour, Record, Store};
 use hapax_extract::Features;
@@ -13,40 +13,38 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Digests {
-    /// A version before 0.2 wrote it, and nobody has run `crawl upgrade`. What an old position says
-    /// by having no such field.
+    /// A version before 0.2 wrote it, and `crawl upgrade` has not run: old positions do not have this field.
     #[default]
     Former,
-    /// `crawl upgrade` has run; some records keep the former digest, because their text is not stored.
+    /// `crawl upgrade` has run. Records without a stored text keep the former digest.
     Mixed,
-    /// All that is in the tables has the digest of today.
+    /// All records in the tables have the current digest.
     Current,
 }
 
 impl Digests {
-    /// Whether a page must be compared by the former digest too.
+    /// Returns whether a page must also be compared by the former digest.
     pub const fn has_former(self) -> bool {
         !matches!(self, Self::Current)
     }
 
-    /// Whether `crawl upgrade` would change something.
+    /// Returns whether `crawl upgrade` would change anything.
     pub const fn needs_upgrade(self) -> bool {
         matches!(self, Self::Former)
     }
 }
 
-/// How many of equal documents are looked at.
+/// How many equal documents are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Those that a decision looks at.
+    /// As many as a decision considers.
     Few,
     /// All of them.
     All,
 }
 
-/// The documents that `document` duplicates, best first. `former` is its text's digest of before, for
-/// a store that has records with such digests. With `confirm` texts are compared, and of few matches only the first is
-/// looked for.
+/// Returns the documents that `document` duplicates, best first. `former` is its text's former digest, for stores
+/// that have such digests. With `confirm`, texts are compared, and [`Extent::Few`] returns only the first match.
 pub fn matches(
     store: &Store,
     document: &Document<'_>,
@@ -74,14 +72,14 @@ pub fn matches(
     Ok(found)
 }
 
-/// The same for a document that is stored: by the digest that it has.
+/// Returns the same for a stored document, by its digest.
 pub fn matches_of_record(
     store: &Store,
     record: &Record,
     confirm: Option<&mut dyn Confirm>,
 ) -> Result<Vec<Neighbour>> {
     let document = record.document();
-    // With texts all of them: the first alone would hide the others.
+    // If texts are compared, all of them: the first match would hide the others.
     let extent = if confirm.is_some() { Extent::All } else { Extent::Few };
     if record.strong_digest {
         return matches(store, &document, None, extent, confirm);
@@ -90,7 +88,7 @@ pub fn matches_of_record(
     matches(store, &without, record.digest, extent, confirm)
 }
 
-/// Whether a record is of a text with these features.
+/// Returns whether a record has the digest of a text with these features.
 pub fn is_of_text(record: &Record, features: &Features) -> bool {
     let own = if record.strong_digest { features.digest } else { features.former_digest };
     record.digest == own

@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::error::{Context, Error, Result, unwritable};
 use crate::files;
 
-/// What a data directory holds but for its lock. The settings come first: without them it is no
-/// crawl's any more. The store comes last: what is there without it is taken for damage.
+/// The contents of a data directory except its lock, in the order of removal. The settings come first: without them
+/// it is not a crawl. The store comes last: files without a store look like damage.
 const OWN: [&str; 17] = [
     "crawl.toml",
     "summary.json",
@@ -30,7 +30,7 @@ const OWN: [&str; 17] = [
     "dedup",
 ];
 
-/// So often, and so long in between, a lock is tried that another process holds.
+/// How often, and at which interval, a lock is tried.
 const LOCK_TRIES: u32 = 10;
 const LOCK_WAIT: Duration = Duration::from_millis(20);
 
@@ -56,7 +56,7 @@ impl DataDir {
         let mut tries = LOCK_TRIES;
         let locked = loop {
             match lock.try_lock() {
-                // Who reads the log holds it for a moment.
+                // A reader of the log locks it briefly.
                 Err(TryLockError::WouldBlock) if tries > 0 => {
                     tries -= 1;
                     std::thread::sleep(LOCK_WAIT);
@@ -75,8 +75,8 @@ impl DataDir {
         Ok(Self { root: root.to_owned(), _lock: lock })
     }
 
-    /// Keeps pages for the owner alone that hosts show only to somebody they know: what is there, and
-    /// what this process creates from now on.
+    /// Makes the directory accessible to its owner only, including files that this process creates later. It may have
+    /// pages that require a login.
     ///
     /// # Errors
     /// From the file system.
@@ -120,27 +120,27 @@ impl DataDir {
     pub fn root(&self) -> &Path {
         &self.root
     }
-    /// The WARC files.
+    /// The folder of the WARC files.
     pub fn pages(&self) -> PathBuf {
         self.root.join("pages")
     }
-    /// The full-text index.
+    /// The folder of the full-text index.
     pub fn index(&self) -> PathBuf {
         self.root.join("index")
     }
-    /// The dedup store.
+    /// The folder of the dedup store.
     pub fn dedup(&self) -> PathBuf {
         self.root.join("dedup")
     }
-    /// The texts that later pages are compared with.
+    /// The folder of the texts for comparison.
     pub fn texts(&self) -> PathBuf {
         self.root.join("texts")
     }
-    /// The frontier.
+    /// The folder of the frontier.
     pub fn frontier(&self) -> PathBuf {
         self.root.join("frontier")
     }
-    /// Answers that wait for their commit.
+    /// The folder of answers that are not committed yet.
     pub fn received(&self) -> PathBuf {
         self.root.join("received")
     }
@@ -156,12 +156,12 @@ impl DataDir {
 
 /// Replaces the file `name` in `root` atomically and durably.
 pub fn replace(root: &Path, name: &str, content: &[u8]) -> Result<()> {
-    // Headers, a proxy's and a cluster's address may hold secrets.
+    // The settings may have secrets: headers, and the addresses of a proxy or cluster.
     let written = files::replace(root, name, content, name == "crawl.toml");
     written.map_err(|error| unwritable(&root.join(name), &error))
 }
 
-/// Returns whether a process has locked the directory. Leaves no trace.
+/// Returns whether a process has locked the directory. Changes nothing.
 pub fn is_locked(data: &Path) -> Result<bool> {
     let path = data.join("LOCK");
     let Ok(file) = files::open_regular(&path) else { return Ok(false) };
@@ -172,7 +172,7 @@ pub fn is_locked(data: &Path) -> Result<bool> {
     }
 }
 
-/// Another process holds the directory.
+/// The error that another process has locked the directory.
 pub fn is_held(root: &Path) -> Error {
     let root = root.display();
     Error::Locked(format!(
@@ -180,7 +180,7 @@ pub fn is_held(root: &Path) -> Error {
     ))
 }
 
-/// Fails unless `root` is a data directory.
+/// Fails unless `root` is a directory.
 pub fn must_exist(root: &Path) -> Result<()> {
     if root.is_dir() {
         return Ok(());
@@ -191,7 +191,7 @@ pub fn must_exist(root: &Path) -> Result<()> {
     )))
 }
 
-/// A folder that no crawl, `dedup` or other program of ours wrote is one by mistake.
+/// Fails unless one of our programs wrote a crawl there; otherwise the folder is probably a mistake.
 pub fn must_hold_pages(root: &Path) -> Result<()> {
     must_exist(root)?;
     if ["crawl.toml", "dedup", "discarded.jsonl"].iter().any(|name| root.join(name).exists()) {

@@ -1,5 +1,3 @@
-//! Errors of a data directory.
-
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -55,7 +53,7 @@ pub trait Context<T> {
     /// # Errors
     /// Those of the result, as [`Error::Io`].
     fn context(self, name: impl Display) -> Result<T>;
-    /// Adds a name that is built only if there is an error.
+    /// Adds a name that is created only on error.
     ///
     /// # Errors
     /// As [`context`](Self::context).
@@ -72,7 +70,7 @@ impl<T> Context<T> for io::Result<T> {
     }
 }
 
-/// A file that cannot be read: no damage, where it is another user's.
+/// Returns the error for an unreadable file. Missing permission is not damage.
 pub fn unreadable(path: &Path, error: &io::Error) -> Error {
     let what = format!("cannot read {}: {error}", path.display());
     match error.kind() {
@@ -81,7 +79,7 @@ pub fn unreadable(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// A file that cannot be written.
+/// Returns the error for a file that cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::Write(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! The file format of feeds: docs/feed.md describes it.
+//! The file format of feeds, see docs/feed.md.
 
 use std::io::{BufRead, Read, Write};
 
@@ -7,16 +7,13 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// The version of the format.
 const VERSION: u32 = 1;
-/// A longer line is no feed.
 const MAX_LINE: usize = 64 << 10;
-/// Lines of hosts in one feed, and the bytes of one.
+/// Most lines of hosts in one feed, and longest host in bytes.
 const MAX_HOSTS: u64 = 1_000_000;
 const MAX_HOST: usize = 300;
-/// Bytes of a feed, unpacked.
+/// Most bytes of a decompressed feed.
 const MAX_BYTES: u64 = 16 << 30;
-/// Claims taken from one feed.
 const MAX_ENTRIES: u64 = 50_000_000;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,7 +41,7 @@ pub struct FeedWriter<W> {
 }
 
 impl<W: Write> FeedWriter<W> {
-    /// Begins a feed of pages with fingerprints of this recipe. `created`: RFC 3339.
+    /// Begins a feed of pages with fingerprints of this recipe. `created` is a time in RFC 3339.
     ///
     /// # Errors
     /// From the output.
@@ -102,20 +99,20 @@ impl<W: Write> FeedWriter<W> {
     }
 }
 
-/// A feed that was read to its end.
+/// The summary of a completely read feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeFeed {
     /// Number of its entries.
     pub entries: u64,
-    /// The digest at its end, which matches.
+    /// The verified digest at its end.
     pub sha256: String,
 }
 
-/// Reads a decompressed feed to its end, and compares its digest. `visit` is called with the URL and the page that
+/// Reads a decompressed feed to its end, and verifies its digest. Calls `visit` with each URL and the page that
 /// represents it.
 ///
 /// # Errors
-/// [`Error::Invalid`] with `name` and line where it is cut, changed or no feed; and those of `visit`.
+/// [`Error::Invalid`] with `name` and line if the feed is truncated, changed or invalid; and errors of `visit`.
 pub fn read_feed<E: From<Error>>(
     mut input: impl BufRead,
     name: &str,
@@ -191,27 +188,26 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A Bloom filter of a feed's URLs: a look-up here first rarely leads into the feed in vain.
+/// A Bloom filter of a feed's URLs, which avoids most searches for absent URLs.
 ///
 /// Its file: `HAPXBLM1`, the number of hashes, the number of bytes (8 bytes each, little-endian), and those bytes.
-/// Key `k` of a URL sets bit `(k >> 32) + i * (k as u32 | 1)` modulo their number, for each hash `i`.
+/// Key `k` of a URL sets bit `(k >> 32) + i * (k as u32 | 1)` modulo the number of bits, for each hash `i`.
 ///
 /// # References
-/// B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970; A. Kirsch and
-/// M. Mitzenmacher, "Less hashing, same performance", 2006.
+/// B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970; A. Kirsch and M. Mitzenmacher,
+/// "Less hashing, same performance", 2006.
 #[derive(Debug)]
 pub struct UrlFilter {
     bits: Vec<u8>,
 }
 
-/// Bits of a URL, and how many of them are set: 0.8 % of other URLs are taken for one.
+/// Bits per URL, and hashes: 0.8 % false positives.
 const BITS: usize = 10;
 const HASHES: u64 = 7;
-/// How the file of a filter begins.
 const MAGIC: &[u8] = b"HAPXBLM1";
 
 impl UrlFilter {
-    /// Makes a filter of these keys: `hapax_page::HASH` of the URLs.
+    /// Returns a filter of these keys: `hapax_page::HASH` of the URLs.
     pub fn of(keys: &[u64]) -> Self {
         let bytes = (keys.len() * BITS).div_ceil(8).max(8);
         let mut filter = Self { bits: vec![0; bytes] };
@@ -231,10 +227,10 @@ impl UrlFilter {
         (0..HASHES).map(move |i| (one.wrapping_add(i.wrapping_mul(two)) % size) as usize)
     }
 
-    /// Reads a filter's file.
+    /// Parses a filter's file.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where it is cut or no filter.
+    /// [`Error::Invalid`] if it is truncated or invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = || Error::Invalid("this is no filter of a feed, or it is cut".to_owned());
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(wrong)?;
@@ -246,7 +242,7 @@ impl UrlFilter {
         if fits { Ok(Self { bits: bits.to_owned() }) } else { Err(wrong()) }
     }
 
-    /// The filter's file.
+    /// Returns the filter's file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(HASHES.to_le_bytes());

@@ -1,10 +1,10 @@
-//! Filters of the log's rows, and the forms in which a person writes them.
+//! Filters of the log's rows, and the parsers of their arguments.
 
 use crate::error::{Error, Result};
 use crate::kind::DuplicateKind;
 use crate::rows::{Row, Rows};
 
-/// Which rows are wanted: those that pass every test that is set.
+/// A filter of rows; every field that is set must match.
 #[derive(Clone, Debug)]
 pub struct RowFilter {
     /// Hosts, by their numbers in the log ([`Rows::host_numbers`]).
@@ -13,23 +13,23 @@ pub struct RowFilter {
     pub kind: Option<DuplicateKind>,
     /// Smallest and largest Hamming distance.
     pub distance: Option<(u8, u8)>,
-    /// Smallest and largest similarity, in thousandths.
+    /// Seconds since 1970: the first one included, the last one excluded.
     pub similarity: Option<(u16, u16)>,
     /// From this second since 1970 on, and before that one.
     pub time: (u64, u64),
     /// The language code.
     pub language: Option<[u8; 2]>,
-    /// A text in lower case that stands in URL or title.
+    /// Text in lower case that URL or title must contain.
     pub text: Option<String>,
-    /// Only what was restored.
+    /// Only restored rows.
     pub restored: bool,
 }
 
 impl RowFilter {
-    /// Returns whether a row is wanted.
+    /// Returns whether a row matches.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn wants(&self, rows: &Rows, row: &Row) -> Result<bool> {
         let plain = self.host.as_ref().is_none_or(|hosts| hosts.contains(&row.host))
             && self.kind.is_none_or(|kind| kind == row.kind)
@@ -49,8 +49,8 @@ impl RowFilter {
     }
 }
 
-/// Reads a similarity or a range of them, as thousandths. A row is shown with two decimals: who names no more means all rows that
-/// are shown so.
+/// Parses a similarity or a range of them, as thousandths. Rows are shown with two decimals, so an argument with at
+/// most two decimals matches all rows that are shown like it.
 ///
 /// # Errors
 /// [`Error::Invalid`].
@@ -59,7 +59,7 @@ pub fn parse_similarities(text: &str) -> Result<(u16, u16)> {
     let thousandths = |value: f64| (value * 1000.0).round().clamp(0.0, 1000.0) as u16;
     let ends = text.split_once("..").unwrap_or((text, text));
     let exact = |end: &str| end.trim().split_once('.').is_some_and(|(_, digits)| digits.len() > 2);
-    // Rounded by the same code as what is shown.
+    // Rounded by the same code as the output.
     let shown = |row: u16| format!("{:.2}", f64::from(row) / 1000.0).parse().unwrap_or(0.0);
     let rows =
         |is_in: &dyn Fn(f64) -> bool| (0..=1000u16).filter(|row| is_in(shown(*row))).collect();
@@ -71,7 +71,7 @@ pub fn parse_similarities(text: &str) -> Result<(u16, u16)> {
     ))
 }
 
-/// Reads a distance or a range of them: `3`, or `2..5`, both ends included.
+/// Parses a distance or a range of them: `3`, or `2..5`, both ends included.
 ///
 /// # Errors
 /// [`Error::Invalid`].
@@ -79,7 +79,6 @@ pub fn parse_distances(text: &str) -> Result<(u8, u8)> {
     range("distance", text, |distance| distance)
 }
 
-/// `3`, or `2..5`, both ends included.
 fn range<T: std::str::FromStr + Copy + PartialOrd>(
     name: &str,
     text: &str,
@@ -95,7 +94,7 @@ fn range<T: std::str::FromStr + Copy + PartialOrd>(
     }
 }
 
-/// Reads a day or a moment (RFC 3339), as seconds since 1970.
+/// Parses a day or a time (RFC 3339), as seconds since 1970.
 ///
 /// # Errors
 /// [`Error::Invalid`].

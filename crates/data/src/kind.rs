@@ -1,4 +1,4 @@
-//! Why a page was discarded, and who decided what happened to it.
+//! Why a page was discarded, and who decided about it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub enum DuplicateKind {
     Exact,
     /// The texts are nearly equal.
     Near,
-    /// The page names the other page as its canonical address.
+    /// The page declares the other page as its canonical address.
     Canonical,
     /// The URL redirects to the other page.
     Alias,
@@ -45,7 +45,6 @@ impl DuplicateKind {
         }
     }
 
-    /// Parses such a byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.to_byte() == byte)
     }
@@ -57,7 +56,7 @@ impl std::fmt::Display for DuplicateKind {
     }
 }
 
-/// Who made a decision.
+/// The person or rule that made a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DecidedBy {

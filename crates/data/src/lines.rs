@@ -9,7 +9,7 @@ use crate::reason::SkipReason;
 /// One line of discarded.jsonl: a discarded page, the kept page, and the evidence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Discarded {
-    /// When, in RFC 3339.
+    /// The time, in RFC 3339.
     pub time: String,
     /// The page's number in the store.
     pub id: u64,
@@ -17,7 +17,7 @@ pub struct Discarded {
     pub url: String,
     /// Why it was discarded.
     pub kind: DuplicateKind,
-    /// The page that was kept.
+    /// The kept page.
     pub of: DiscardedOf,
     /// The page's fingerprint in hexadecimal digits; redirects have none.
     pub fingerprint: Option<String>,
@@ -29,15 +29,15 @@ pub struct Discarded {
     pub threshold: Option<u32>,
     /// Similarity of the texts from 0 to 1, estimated from their sketches.
     pub similarity: Option<f64>,
-    /// The similarity that a pair like this one needs.
+    /// The similarity that was required of this pair.
     #[serde(default)]
     pub similarity_threshold: Option<f64>,
-    /// What proposed the pair: `text`, `sketch` or `fingerprint`.
+    /// The level that proposed the pair: `text`, `sketch` or `fingerprint`.
     #[serde(default)]
     pub level: Option<String>,
     /// The table or band that proposed it.
     pub table: Option<usize>,
-    /// How the fingerprints were made.
+    /// The recipe of the fingerprints.
     #[serde(default)]
     pub recipe: Option<String>,
     /// The caller's key of the page, if it differs from the URL.
@@ -51,10 +51,10 @@ pub struct Discarded {
     pub host: String,
     /// Size of the page's body in bytes.
     pub bytes: u64,
-    /// What decided.
+    /// The evidence of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// Result of comparing the two texts, if they were compared. `jaccard`, `containment` and `difference` belong to it.
+    /// The result of comparing the texts, if any; `jaccard`, `containment` and `difference` belong to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedTexts>,
     /// Jaccard similarity of all words, if the texts were compared.
@@ -78,42 +78,42 @@ pub struct Discarded {
     /// Sentences in only one of them.
     #[serde(default)]
     pub different: Vec<String>,
-    /// Whether the page names itself as its canonical address.
+    /// Whether the page declares itself as its canonical address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub canonical: bool,
-    /// Where the page lies in pages/, as `FILE:OFFSET`.
+    /// The page's location in pages/, as `FILE:OFFSET`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warc: Option<String>,
 }
 
-/// What decided about a page.
+/// The evidence of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// The two texts were compared.
     Text,
-    /// The sketches alone, because the other text was missing or beyond those that are compared.
+    /// Only the sketches, because the other text was missing or not among those compared.
     Sketch,
-    /// The fingerprints alone, by the policy that was asked for.
+    /// Only the fingerprints, as the policy requires.
     Fingerprint,
 }
 
-/// What the comparison of two texts found.
+/// The result of comparing two texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedTexts {
     /// Why the pages are one: `equal-text`, `volatile` or `little-differs`.
     pub reason: String,
-    /// The share of each page that is its own: of this page, of the kept one.
+    /// The share of unique words: of this page, of the kept one.
     pub own: [f64; 2],
-    /// What differs, in words.
+    /// The differences, in words.
     pub differs: Vec<String>,
-    /// Jaccard similarity of the words: a field of the line.
+    /// Jaccard similarity of the words. A field of [`Discarded`].
     #[serde(skip)]
     pub jaccard: f64,
-    /// The share of each page's words that the other has: a field of the line.
+    /// The share of each page's words that the other one has. A field of [`Discarded`].
     #[serde(skip)]
     pub containment: [f64; 2],
-    /// The differences; a field of the line.
+    /// The differences. A field of [`Discarded`].
     #[serde(skip)]
     pub difference: Vec<DifferenceItem>,
 }
@@ -121,8 +121,8 @@ pub struct ComparedTexts {
 /// The differences of one kind between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DifferenceItem {
-    /// `name`, `substitution`, `number`, `words`, `only-in-kept`, `only-in-discarded`, `moved`, `reference`, `counter` or
-    /// `date`.
+    /// `name`, `substitution`, `number`, `words`, `only-in-kept`, `only-in-discarded`, `moved`, `reference`,
+    /// `counter` or `date`.
     pub kind: String,
     /// Number of words; of a substitution, number of places.
     pub words: usize,
@@ -131,10 +131,10 @@ pub struct DifferenceItem {
 }
 
 impl Discarded {
-    /// Returns why it was discarded, in words for a person.
+    /// Describes why it was discarded.
     pub fn reason(&self) -> String {
         let similarity = self.similarity.map_or(String::new(), |similarity| {
-            // Where the texts were compared the threshold did not decide.
+            // If the texts were compared, the threshold did not decide.
             let asked = self.similarity_threshold.filter(|_| self.compared.is_none());
             let asked = asked.map_or(String::new(), |t| format!(" (at least {t} was required)"));
             format!(", similarity {similarity:.2}{asked}")
@@ -145,7 +145,6 @@ impl Discarded {
         format!("{}{compared}", self.proposal(&similarity))
     }
 
-    /// What proposed the pair, in words.
     fn proposal(&self, similarity: &str) -> String {
         match (self.kind, self.level.as_deref()) {
             (DuplicateKind::Alias, _) => "it only leads to the other page".to_owned(),
@@ -171,7 +170,7 @@ impl Discarded {
         }
     }
 
-    /// Makes a line without evidence, such as that of a redirect.
+    /// Creates a line without evidence, such as that of a redirect.
     pub fn new(
         time: String,
         id: u64,
@@ -228,14 +227,14 @@ impl Discarded {
     }
 }
 
-/// The page that was kept.
+/// The kept page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DiscardedOf {
-    /// Its number in the store; the target of a redirect that is not fetched yet has none.
+    /// Its number in the store; `None` for the target of a redirect that is not fetched yet.
     pub id: Option<u64>,
     /// Its URL.
     pub url: String,
-    /// Where it lies in pages/, as `FILE:OFFSET`.
+    /// Its location in pages/, as `FILE:OFFSET`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warc: Option<String>,
 }
@@ -243,13 +242,13 @@ pub struct DiscardedOf {
 /// One line of skipped.jsonl: a URL that was not fetched, or a page that was not used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// When, in RFC 3339.
+    /// The time, in RFC 3339.
     pub time: String,
     /// The URL.
     pub url: String,
     /// The reason.
     pub reason: SkipReason,
-    /// The reason in words, for people. No program reads it.
+    /// A description for people. Programs do not parse it.
     pub detail: String,
     /// Number of links from a seed, if wider rules may admit the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,7 +262,7 @@ pub struct Skipped {
     /// When a crawl requests the URL again. Missing for stored pages and in lines of versions before 0.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
-    /// The flag that lifts the reason, if one does.
+    /// The flag that removes the reason, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
     /// Number of URLs, if the line is about more than one.
@@ -271,15 +270,15 @@ pub struct Skipped {
     pub count: Option<u64>,
 }
 
-/// Which part of a sitemap was not read.
+/// The part of a sitemap that was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SitemapPart {
     /// The whole sitemap.
     Whole,
-    /// Entries without a line of their own in the log.
+    /// Entries without a separate line in the log.
     Entries,
-    /// The whole sitemap, because it is below too many sitemap indexes. No rule changes that.
+    /// The whole sitemap, because it is nested too deep. No rule changes that.
     TooDeep,
 }
 
@@ -293,7 +292,7 @@ pub struct Claim {
 }
 
 impl Skipped {
-    /// Makes a line without the optional fields.
+    /// Creates a line without the optional fields.
     pub fn new(
         time: impl Into<String>,
         url: impl Into<String>,
@@ -316,10 +315,10 @@ impl Skipped {
         }
     }
 
-    /// Parses a line. Earlier versions wrote the fields into `detail`; these lines are read too.
+    /// Parses a line, also of earlier versions, which wrote the fields into `detail`.
     ///
     /// # Errors
-    /// What is no such line.
+    /// If it is not such a line.
     pub fn parse(line: &str) -> serde_json::Result<Self> {
         let mut skipped: Self = serde_json::from_str(line)?;
         if (&skipped.depth, &skipped.sitemap, &skipped.claim) == (&None, &None, &None) {
@@ -329,7 +328,6 @@ impl Skipped {
     }
 }
 
-/// Lines of before 0.2, whose details were read back.
 mod former {
     use super::{Claim, SitemapPart, Skipped};
     use crate::reason::SkipReason;

@@ -1,5 +1,5 @@
-//! discarded.jsonl, skipped.jsonl and decisions.jsonl: append-only, cut back at open to the committed
-//! length; where only another job's store knows that, to whole lines.
+//! discarded.jsonl, skipped.jsonl and decisions.jsonl: append-only, truncated on opening to their committed length.
+//! If only another job's store knows that length, they are truncated to whole lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::error::{Context, Error, Result};
 
-/// Bytes per read in search of a line's end.
 const PIECE: usize = 64 << 10;
 
 /// An append-only file of JSON lines.
@@ -37,10 +36,10 @@ impl Committed {
 }
 
 impl Log {
-    /// Opens the log and cuts it back to its committed part. Without one, all whole lines are kept.
+    /// Opens the log and truncates it to its committed part; with `None` all whole lines are kept.
     ///
     /// # Errors
-    /// If the log is shorter than its committed part. Nothing is written then.
+    /// If the log is shorter than its committed part. Then nothing is written.
     pub fn open(path: &Path, committed: Option<Committed>) -> Result<Self> {
         let name = || path.display().to_string();
         let found = match std::fs::metadata(path) {
@@ -70,7 +69,7 @@ impl Log {
         let is_new = !path.exists();
         let mut file = options.open(path).with_context(name)?;
         if is_new && cfg!(unix) {
-            // The next commit says how long a file of this name is.
+            // The name must be durable before a commit refers to it.
             let folder = path.parent().filter(|folder| *folder != Path::new(""));
             File::open(folder.unwrap_or(Path::new(".")))
                 .and_then(|f| f.sync_all())
@@ -86,14 +85,14 @@ impl Log {
     /// Appends a line to a buffer that [`sync`](Self::sync) writes.
     ///
     /// # Errors
-    /// A line that cannot be serialised.
+    /// If the line cannot be serialised.
     pub fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.pending, line)?;
         self.pending.push(b'\n');
         Ok(())
     }
 
-    /// Writes and syncs appended lines. Returns what is committed now.
+    /// Writes and syncs appended lines. Returns the new committed part.
     pub fn sync(&mut self) -> io::Result<Committed> {
         if !self.pending.is_empty() {
             self.file.write_all(&self.pending)?;
@@ -110,7 +109,7 @@ impl Log {
     }
 }
 
-/// How many bytes of a file's first `length` end with a line: a full disk leaves half of one.
+/// Returns the end of the last whole line in the first `length` bytes. A full disk may truncate a line.
 fn whole_lines(path: &Path, length: u64) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
@@ -146,7 +145,7 @@ mod tests {
                 log.append(&line).unwrap();
                 committed = log.sync().unwrap();
             }
-            // Never committed: the next run cuts it off.
+            // Not committed: the next run cuts it off.
             log.append(&"lost").unwrap();
             log.sync().unwrap();
         }

@@ -1,5 +1,3 @@
-//! Statistics of the log.
-
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -9,45 +7,44 @@ use crate::rows::Rows;
 /// Classes of similarity, each a twentieth wide.
 pub const SIMILARITY_CLASSES: usize = 20;
 
-/// One host's share.
+/// Statistics of one host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostStats {
     /// The host.
     pub host: String,
-    /// Its pages that are discarded now.
+    /// Its discarded pages.
     pub discarded: u64,
     /// Bytes of their bodies.
     pub bytes: u64,
 }
 
-/// The log in numbers.
+/// Statistics of the log, at present.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LogStats {
-    /// Rows of the log, what was restored included.
+    /// Rows of the log, restored ones included.
     pub rows: u64,
-    /// Pages that are discarded now; aliases not counted.
+    /// Discarded pages, without redirects.
     pub discarded: u64,
-    /// Addresses that only lead to another page.
+    /// URLs that redirect to another page.
     pub aliases: u64,
-    /// Rows that were restored.
+    /// Restored rows.
     pub restored: u64,
-    /// Bytes of their bodies.
+    /// Bytes of the bodies of discarded pages.
     pub bytes: u64,
-    /// How many of each kind.
+    /// Number of each kind.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// How many at each Hamming distance, the last for all above.
+    /// Number at each Hamming distance; the last one counts all distances above.
     pub distances: Vec<u64>,
-    /// How many in each twentieth of similarity.
+    /// Number in each class of similarity.
     pub similarities: Vec<u64>,
-    /// How many a day.
+    /// Number per day.
     pub days: BTreeMap<String, u64>,
-    /// How many of each language.
+    /// Number per language.
     pub languages: BTreeMap<String, u64>,
-    /// The hosts with most of them first.
+    /// Hosts, those with the most discarded pages first.
     pub hosts: Vec<HostStats>,
 }
 
-/// Distances with a column in the histogram.
 const DISTANCES: usize = 17;
 
 impl LogStats {
@@ -114,7 +111,7 @@ impl LogStats {
         self.hosts.sort_by(|a, b| b.discarded.cmp(&a.discarded).then_with(|| a.host.cmp(&b.host)));
     }
 
-    /// Adds the numbers of another log.
+    /// Adds the statistics of another log.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.rows += other.rows;

@@ -1,8 +1,8 @@
-//! A kept page as Markdown: its text, escaped so that nothing in it is active.
+//! Exports a kept page as Markdown. Its text is escaped, so that it contains no markup.
 
 use crate::export::ExportedPage;
 
-/// The front matter (YAML) and the text.
+/// Returns the front matter (YAML) and the text.
 pub fn markdown(page: &ExportedPage) -> String {
     let mut out = String::with_capacity(page.text.len() + 512);
     out.push_str("---\n");
@@ -19,7 +19,7 @@ pub fn markdown(page: &ExportedPage) -> String {
     }
     out.push_str(&format!("copies: {}\n---\n\n", page.copies));
     let mut first = true;
-    // CommonMark ends lines with a lone carriage return too.
+    // CommonMark treats a single carriage return as a line end.
     for line in page.text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
         if !std::mem::take(&mut first) {
             out.push_str("\n\n");
@@ -30,7 +30,7 @@ pub fn markdown(page: &ExportedPage) -> String {
     out
 }
 
-/// A double-quoted scalar of YAML 1.2: what YAML does not take as it stands is escaped.
+/// Writes a double-quoted scalar of YAML 1.2, and escapes all other characters.
 fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -56,15 +56,15 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether a character is printable (YAML 1.2.2, c-printable) and ends no line, nor looks like nothing.
+/// Returns whether YAML 1.2.2 can print it and it is not a line end, byte-order mark or bidirectional control.
 fn stands(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// One line of text, so that Markdown makes a paragraph of it: no HTML, link, image, code or list.
+/// Escapes a line into a plain paragraph: without HTML, link, image, code or list.
 fn paragraph(line: &str, out: &mut String) {
-    // What is no character of text: no viewer shows it, and some obey it.
+    // Control characters are invisible, but some viewers interpret them.
     let is_blank = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     let line: String = line.chars().map(|c| if is_blank(c) { ' ' } else { c }).collect();
     let mut line = line.trim();
@@ -83,12 +83,12 @@ fn paragraph(line: &str, out: &mut String) {
         let is_markup = match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '|' | '~' | '$' | '{' | '}'
             | '@' => true,
-            // Of `![`; of headings, lists and rules; of titles and definitions of some dialects.
+            // `![` begins an image; the others headings, lists and rules, or titles and definitions of some dialects.
             '!' => next == '[',
             '#' | '+' | '-' | '=' | ':' | '%' | '^' if at == 0 => true,
             // `1.` and `1)` begin a list.
             '.' | ')' if at > 0 && is_number(line, at) => true,
-            // `http://`, `www.` and, in some viewers, the name of any host become links by themselves.
+            // Viewers link `http://` and `www.`, some of them any host name.
             ':' => before.is_ascii_alphabetic() && !next.is_whitespace(),
             '.' => ends_with_www(line, at) || before.is_alphanumeric() && next.is_alphabetic(),
             _ => false,
@@ -120,7 +120,7 @@ mod tests {
         out
     }
 
-    /// What CommonMark shows of escaped text.
+    /// Undoes the escaping, as CommonMark does.
     fn shown(escaped: &str) -> String {
         let mut chars = escaped.chars();
         let mut out = String::new();
@@ -139,7 +139,7 @@ mod tests {
             let mut text = String::new();
             quote(&c.to_string(), &mut text);
             let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
-            // YAML 1.2.2, rule 1, without what ends lines.
+            // YAML 1.2.2, rule 1, without line ends.
             let printable = |c: char| {
                 let code = u32::from(c);
                 matches!(code, 0x20..=0x7e | 0xa0..=0xd7ff | 0xe000..=0xfffd | 0x10000..=0x10ffff)
@@ -216,7 +216,7 @@ mod tests {
                 assert!(line.starts_with('\\') || line.starts_with("1\\.") || line == "code");
             }
         }
-        // MDX runs these.
+        // MDX executes these.
         for line in ["import fs from 'fs'", "export const a = 1", "\u{1}import x", "exporting"] {
             let escaped = escaped(line);
             assert!(escaped.starts_with("&#"), "{escaped}");

@@ -1,10 +1,8 @@
-//! Counts of pages.
-
 use serde::{Deserialize, Serialize};
 
 use crate::kind::DuplicateKind;
 
-/// Counts of pages, moved forward with the dedup store's commits.
+/// Counts of pages, durable with the dedup store's commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageCounts {
@@ -16,27 +14,27 @@ pub struct PageCounts {
     pub exact: u64,
     /// Discarded pages of nearly equal text.
     pub near: u64,
-    /// Discarded pages that name the other page as canonical.
+    /// Discarded pages that declare the other page as canonical.
     pub canonical: u64,
-    /// Addresses that lead to another page.
+    /// URLs that redirect to another page.
     pub alias: u64,
-    /// Asked for again, and still what they were.
+    /// Pages requested again that had not changed.
     pub unchanged: u64,
-    /// Asked for again, and not there any more.
+    /// Pages requested again that no longer exist.
     pub gone: u64,
-    /// Bytes of bodies on the wire.
+    /// Bytes of bodies as transferred.
     pub bytes: u64,
     /// Bytes of bodies of discarded pages.
     pub discarded_bytes: u64,
 }
 
 impl PageCounts {
-    /// Pages discarded as duplicates, aliases not counted.
+    /// Returns the number of pages discarded as duplicates, without redirects.
     pub const fn discarded(&self) -> u64 {
         self.exact + self.near + self.canonical
     }
 
-    /// The count of one kind.
+    /// Returns the count of one kind.
     pub const fn of_kind(&mut self, kind: DuplicateKind) -> &mut u64 {
         match kind {
             DuplicateKind::Exact => &mut self.exact,
@@ -46,7 +44,7 @@ impl PageCounts {
         }
     }
 
-    /// Adds another data directory's.
+    /// Adds the counts of another data directory.
     pub const fn add(&mut self, other: &Self) {
         self.fetched += other.fetched;
         self.indexed += other.indexed;

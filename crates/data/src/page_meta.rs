@@ -15,6 +15,10 @@ pub struct PageMeta {
     /// Expected F1 of its main text, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
+    /// Rights that the page or its host reserves, as declared: `noai`, `tdm-reservation: 1`, `content-signal: ai-train=no`,
+    /// `rsl: URL`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reservations: Vec<String>,
 }
 
 impl PageMeta {
@@ -23,6 +27,7 @@ impl PageMeta {
         Self {
             page_type: Some(document.page_type.as_str().to_owned()),
             confidence: Some(round(document.confidence.into())),
+            reservations: document.reservations.clone(),
         }
     }
 
@@ -43,7 +48,11 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_read_and_what_is_not_is_empty() {
-        let meta = PageMeta { page_type: Some("article".into()), confidence: Some(0.912) };
+        let meta = PageMeta {
+            page_type: Some("article".into()),
+            confidence: Some(0.912),
+            ..PageMeta::default()
+        };
         let json = meta.to_json();
         assert_eq!(json, r#"{"page_type":"article","confidence":0.912}"#);
         assert_eq!(PageMeta::from_json(&json), meta);

@@ -1,4 +1,4 @@
-//! What the commits of dedup store and frontier carry about the other files.
+//! Payloads of the dedup store's and frontier's commits: positions in the other files.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use crate::error::{Error, Result};
 use crate::page_counts::PageCounts;
 use crate::reason::SkipReason;
 
-/// Positions of the other stores, carried by each commit of the dedup store.
+/// Positions in the other stores, in each commit of the dedup store.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PagePosition {
-    /// The last WARC file.
+    /// Number of the last WARC file.
     pub warc_file: u32,
-    /// Bytes of it.
+    /// Its length in bytes.
     pub warc_length: u64,
-    /// Bytes of discarded.jsonl.
+    /// Length of discarded.jsonl in bytes.
     pub discarded: u64,
-    /// Their CRC-32.
+    /// CRC-32 of these bytes.
     pub discarded_sum: Option<u32>,
-    /// Length of skipped.jsonl after a job that has no frontier to keep it.
+    /// Length of skipped.jsonl after a job without a frontier.
     pub skipped: u64,
-    /// The CRC-32 of that.
+    /// CRC-32 of these bytes.
     pub skipped_sum: Option<u32>,
     /// Counts of pages.
     pub counts: PageCounts,
-    /// What no other archive is called; in the ids of its records.
+    /// A unique number of the archive, part of its record ids.
     pub archive: u64,
-    /// Bytes of decisions.jsonl.
+    /// Length of decisions.jsonl in bytes.
     pub decisions: u64,
-    /// Their CRC-32.
+    /// CRC-32 of these bytes.
     pub decisions_sum: Option<u32>,
-    /// Pages that leave the index: done after this commit, and once more at open.
+    /// Pages to be removed from the index after this commit, and again on opening.
     pub leaves_index: Vec<u64>,
-    /// Hosts of which pages were fetched in the last group, and how many ever: the frontier keeps these counts, and
-    /// its commit may not have come about.
+    /// Hosts of the last group, with all pages fetched from each: the frontier's commit, which has them too, may be
+    /// missing.
     pub hosts: Vec<(String, u64)>,
-    /// Which digests the store's records have.
+    /// The digests of the store's records.
     pub digests: Digests,
 }
 
-/// Which digests the records of a store have, by the payload of its last commit.
+/// Returns the digests of a store's records, from the payload of its last commit.
 pub fn digests_of(payload: &[u8]) -> Result<Digests> {
     if payload.is_empty() {
         return Ok(Digests::Current);
@@ -52,42 +52,41 @@ pub fn digests_of(payload: &[u8]) -> Result<Digests> {
     Ok(read_position::<PagePosition>(payload)?.digests)
 }
 
-/// The same for the frontier's commits.
+/// Positions in each commit of the frontier.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkipPosition {
-    /// Bytes of skipped.jsonl.
+    /// Length of skipped.jsonl in bytes.
     pub skipped: u64,
-    /// Their CRC-32.
+    /// CRC-32 of these bytes.
     pub skipped_sum: Option<u32>,
     /// Skipped URLs by reason.
     pub counts: BTreeMap<SkipReason, u64>,
-    /// Milliseconds that all runs took.
+    /// Duration of all runs in milliseconds.
     pub elapsed_ms: u64,
-    /// Whether the last run came to its end.
+    /// Whether the last run finished.
     pub finished: bool,
-    /// Hosts that came into the scope because a seed moved there.
+    /// URLs of seeds' redirect targets, which extend the scope.
     pub moved_seeds: Vec<String>,
-    /// A look at all known pages is under way, or waits for hosts that could not be reached.
+    /// Whether a recrawl is in progress, or waits for unreachable hosts.
     pub recrawl: bool,
-    /// All that is to be looked at is queued, and not all of it was.
+    /// Whether the pages of a recrawl are queued, and not all of them have been requested.
     pub looking: bool,
-    /// Pages looked at before it began.
+    /// Pages that were requested before the recrawl began.
     pub looked_at_before: u64,
-    /// The rules by which URLs were refused.
+    /// The rules that refused URLs.
     pub rules: String,
-    /// A seed was fetched.
+    /// Whether a seed was fetched; `None` in a position of an earlier version.
     pub seed_fetched: Option<bool>,
 }
 
 impl SkipPosition {
-    /// Reads what a commit carried.
+    /// Parses the payload of a commit.
     ///
     /// # Errors
     /// [`Error::Damaged`].
     pub fn read(payload: &[u8]) -> Result<Self> {
         if payload.is_empty() {
-            // Nothing was fetched yet.
             return Ok(Self { seed_fetched: Some(false), ..Self::default() });
         }
         read_position(payload).map_err(|error| match error {
@@ -97,25 +96,25 @@ impl SkipPosition {
     }
 }
 
-/// Whether a look at all known pages by these rules was stopped before its end, by what the frontier keeps
-/// for us. One that only waits for hosts that could not be reached has come to its end.
+/// Returns whether a recrawl by these rules was interrupted, from the frontier's payload. A recrawl that only waits
+/// for unreachable hosts is complete.
 pub fn is_looking(payload: &[u8], rules: &str) -> Result<bool> {
     let position = SkipPosition::read(payload)?;
     Ok(position.looking && position.rules == rules)
 }
 
-/// How long skipped.jsonl was at a crawl's last commit.
+/// Returns the length of skipped.jsonl at a crawl's last commit.
 pub fn skipped_of(frontier: &dyn Frontier) -> Result<u64> {
     Ok(SkipPosition::read(&frontier.payload()?)?.skipped)
 }
 
-/// Where the seeds of a crawl moved to, as of its last commit.
+/// Returns the redirect targets of a crawl's seeds, as of its last commit.
 pub fn moved_seeds(frontier: &dyn Frontier) -> Result<Vec<Url>> {
     let position = SkipPosition::read(&frontier.payload()?)?;
     Ok(position.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()).collect())
 }
 
-/// Reads what a commit carried; the default of one that carried nothing.
+/// Parses the payload of a commit; an empty one gives the default.
 ///
 /// # Errors
 /// [`Error::Damaged`].

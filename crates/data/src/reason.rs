@@ -77,6 +77,8 @@ pub enum SkipReason {
     Queue,
     /// Too many redirects, or a redirect without a target.
     Redirects,
+    /// The page or its host reserves rights, and the crawl obeys.
+    Reserved,
     /// Retry-After requires a longer delay than the crawl accepts.
     RetryAfter,
     /// The payload of a stored page is missing.
@@ -105,7 +107,7 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// All reasons, in the order of their names; the one of later versions comes last.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::BadPort,
         Self::Blank,
         Self::Bomb,
@@ -139,6 +141,7 @@ impl SkipReason {
         Self::Protocol,
         Self::Queue,
         Self::Redirects,
+        Self::Reserved,
         Self::RetryAfter,
         Self::Revisit,
         Self::Robots,
@@ -188,6 +191,7 @@ impl SkipReason {
             Self::Protocol => "protocol",
             Self::Queue => "queue",
             Self::Redirects => "redirects",
+            Self::Reserved => "reserved",
             Self::RetryAfter => "retry-after",
             Self::Revisit => "revisit",
             Self::Robots => "robots",

@@ -1,5 +1,5 @@
-//! Rows of discarded.jsonl without reading it again: one small record a line, in a file beside the
-//! log that is built from it, and from it alone, whenever it is missing or behind.
+//! Rows of discarded.jsonl without parsing it again: one small record a line, in a cache file next to the log. The
+//! file is rebuilt from the log if it is missing or behind.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,11 +20,10 @@ pub struct Row {
     pub offset: u64,
     /// The page's number in the store.
     pub id: u64,
-    /// The number of the page that was kept, or [`NONE`].
+    /// The number of the kept page, or [`NONE`].
     pub of: u64,
-    /// Hash of the URL.
     key: u64,
-    /// Hash of the URL of the page that was kept.
+    /// Hash of the URL of the kept page.
     pub of_key: u64,
     /// Seconds since 1970.
     pub time: u64,
@@ -44,11 +43,11 @@ pub struct Row {
 
 /// No number.
 pub const NONE: u64 = u64::MAX;
-/// The version is the last byte.
+/// The last byte is the version.
 const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW1");
 const HEAD: usize = 40;
 const WIDTH: usize = 62;
-/// The file of rows is not rewritten for fewer new rows.
+/// New rows that make rewriting the cache file worthwhile.
 const WORTH_WRITING: usize = 2000;
 
 /// All rows of a data directory, in the order of the log, with the decisions about them.
@@ -57,14 +56,13 @@ pub struct Rows {
     rows: Vec<Row>,
     hosts: Vec<String>,
     host_numbers: HashMap<String, u32>,
-    /// Length of the log that is covered.
     covered: u64,
     /// Hash of the first line, which identifies the log.
     first: u64,
     log: RefCell<Option<BufReader<File>>>,
-    /// The row of each id, made when it is asked for, and of how many rows.
+    /// Number of indexed rows, and the newest row of each id. Extended on demand.
     places: RefCell<(usize, HashMap<u64, usize>)>,
-    /// Whether rows came from the file beside the log, and hold.
+    /// Whether the rows came from the cache file and are valid.
     is_cached: bool,
     path: PathBuf,
     committed: Committed,
@@ -72,8 +70,7 @@ pub struct Rows {
     pub decisions: Decisions,
 }
 
-/// Whether a host as logs name it, `name:port` or `name`, is one that somebody asks for: without a port, all of its
-/// ports are meant.
+/// Returns whether a host of the log (`name:port` or `name`) matches `asked`, which without a port matches all ports.
 pub fn is_of_host(known: &str, asked: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let name = known.rsplit_once(':').filter(|(_, port)| is_port(port)).map(|(name, _)| name);
@@ -109,7 +106,7 @@ impl Rows {
         rows.catch_up()?;
         let cached = if rows.is_cached { before } else { 0 };
         if rows.rows.len() >= cached + WORTH_WRITING || rows.rows.len() < before {
-            // A help only: where it cannot be written, the log is read next time.
+            // The cache is optional: if it cannot be written, the log is parsed again next time.
             let _ = crate::dir::replace(data, "discarded.index", &rows.to_bytes());
         }
         Ok(rows)
@@ -136,7 +133,7 @@ impl Rows {
         }
     }
 
-    /// Reads lines that were appended since. After a crash the log may have become shorter.
+    /// Reads lines that were appended. After a crash the log may be shorter.
     pub fn catch_up(&mut self) -> Result<()> {
         let taken = self.log.borrow_mut().take();
         let Some(mut reader) = taken else { return Ok(()) };
@@ -149,7 +146,7 @@ impl Rows {
     fn read_on(&mut self, reader: &mut BufReader<File>) -> Result<()> {
         let length = reader.get_ref().metadata()?.len().min(self.committed.discarded);
         if length < self.covered {
-            // A crash has left lines behind what is committed, or they were cut off.
+            // Lines behind the committed end were cut off after a crash.
             self.rows.truncate(self.rows.partition_point(|row| row.offset < length));
             *self.places.get_mut() = (0, HashMap::new());
             self.covered = length;
@@ -176,7 +173,7 @@ impl Rows {
         }
     }
 
-    /// Brings rows and decisions up to date.
+    /// Updates rows and decisions.
     pub fn refresh(&mut self, data: &Path) -> Result<()> {
         if !self.is_same_file() || self.first_line()? != self.first {
             *self = Self::open(data)?;
@@ -279,7 +276,7 @@ impl Rows {
         &self.rows
     }
 
-    /// Returns the rows whose page is discarded now: neither restored nor kept in place of another.
+    /// Returns the rows whose page is discarded now: neither restored nor kept instead of another.
     pub fn discarded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| self.is_discarded(row))
     }
@@ -312,8 +309,8 @@ impl Rows {
         Ok(entry)
     }
 
-    /// The page that stands for a row's now, if it is another than the line says. For one that took over
-    /// itself none does, and what a row said that has ended stays as it was.
+    /// Returns the representative of a row, if it differs from the one in the line. A row whose page is kept now has
+    /// none, and one that has ended keeps the one in the line.
     fn stands_for(&self, row: &Row) -> Option<(u64, &str)> {
         let is_over = self.decisions.took_over(row.id) || self.decisions.ended(row.id);
         self.decisions.survivor(row.of).filter(|_| !is_over)
@@ -324,7 +321,7 @@ impl Rows {
         let mut log = self.log.borrow_mut();
         let reader =
             log.as_mut().ok_or_else(|| Error::Damaged("discarded.jsonl is missing".to_owned()))?;
-        // Rows in order are read from one buffer.
+        // Consecutive rows are read from one buffer.
         let here = reader.stream_position()?;
         reader.seek_relative(row.offset.wrapping_sub(here).cast_signed())?;
         let mut line = Vec::new();
@@ -339,7 +336,7 @@ impl Rows {
         Ok((now.as_bytes() != line.own_key() && now != line.of.url).then_some(line.of.url))
     }
 
-    /// Returns what was decided about a row since; usually nothing.
+    /// Returns the later decision about a row; usually `None`.
     pub fn state(&self, row: &Row) -> Option<&'static str> {
         let decisions = &self.decisions;
         match decisions.restored(row.id) {
@@ -360,7 +357,7 @@ impl Rows {
         if let Some(found) = self.by_url(page)? {
             return Ok(found);
         }
-        // A person may write a host in capitals, or leave out the slash behind it.
+        // The user may have written the host in capitals, or omitted the slash.
         let other = url::Url::parse(page).ok().map(String::from).filter(|other| other != page);
         if let Some(found) = other.map(|other| self.by_url(&other)).transpose()?.flatten() {
             return Ok(found);
@@ -370,7 +367,6 @@ impl Rows {
         )))
     }
 
-    /// Returns the newest row of a URL.
     fn by_url(&self, url: &str) -> Result<Option<(Row, Discarded)>> {
         let key = hash(url.as_bytes());
         for row in self.rows.iter().rev().filter(|row| row.key == key) {
@@ -394,7 +390,7 @@ impl Rows {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEAD + WIDTH * self.rows.len());
         let hosts = self.hosts.join("\n");
-        // No hosts, or one without a name: the length tells them apart.
+        // Distinguishes no hosts from one with an empty name.
         let length = hosts.len() as u64 + u64::from(!self.hosts.is_empty());
         for value in [MAGIC, self.first, self.covered, self.rows.len() as u64, length] {
             out.extend(value.to_le_bytes());
@@ -417,7 +413,7 @@ impl Rows {
         out
     }
 
-    /// Takes rows over from the file; what is wrong in any way is left alone, for the log has it all.
+    /// Loads rows from the cache file. An invalid file is ignored, because the log has everything.
     fn load(&mut self, bytes: &[u8]) {
         let Some((content, sum)) = bytes.split_last_chunk::<4>() else { return };
         if crc32fast::hash(content) != u32::from_le_bytes(*sum) {
@@ -449,8 +445,7 @@ impl Rows {
     }
 }
 
-/// Whether the last row that was read still ends there: after a crash the log may have been cut back
-/// and have grown again.
+/// Returns whether the last row is still in the log: after a crash it may have been truncated and have grown again.
 fn last_stands(log: &mut BufReader<File>, last: Option<&Row>, covered: u64) -> bool {
     let Some(last) = last else { return covered == 0 };
     let mut line = Vec::new();
@@ -542,7 +537,7 @@ mod tests {
         let row = second.all()[2999];
         assert_eq!((row.distance, row.similarity, row.language), (2, 970, *b"zh"));
         assert_eq!(second.host(&row), "h2");
-        // Cut back and grown again, at another place and with other pages.
+        // Truncated and grown again, with other offsets and pages.
         let mut text = std::fs::read_to_string(&log).unwrap();
         text.truncate(text.find("http://a/2500").unwrap());
         text.truncate(text.rfind('\n').unwrap() + 1);
@@ -551,9 +546,9 @@ mod tests {
         let third = Rows::open(folder.path()).unwrap();
         assert_eq!(third.all().len(), 4000);
         assert_eq!(third.find("2999").unwrap().1.url, "http://b/2999");
-        // All of it was read again, so that the next one need not: the file beside the log is of it now.
+        // The log was parsed again and the cache file rewritten, so the next open uses it.
         assert!(Rows::open(folder.path()).unwrap().is_cached);
-        // One that stays open meanwhile, cut back and grown to as many rows of other pages.
+        // An open instance, while the log is truncated and grows to the same number of other rows.
         let mut open = third;
         assert_eq!(open.by_id(3999).unwrap().offset, open.all()[3999].offset);
         let cut = open.all()[3990].offset as usize;
@@ -571,7 +566,7 @@ mod tests {
         );
         std::fs::write(&log, &text).unwrap();
         let third = Rows::open(folder.path()).unwrap();
-        // A damaged file is no loss; neither is another log's.
+        // A damaged cache file, or one of another log, loses nothing.
         for at in [0, 20, 50, 1000] {
             let mut bytes = std::fs::read(&beside).unwrap();
             bytes[at] ^= 1;

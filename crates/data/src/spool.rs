@@ -1,5 +1,5 @@
-//! The spool: what is to change lies there as one file each, until who holds the data directory has
-//! done it. So a change can be asked for beside a running crawl, and survives a crash of either.
+//! The spool: each requested change is a file there, until the process that has locked the data directory applies it.
+//! So changes can be requested during a crawl, and survive a crash of either process.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use crate::files::open_regular;
 pub enum Request {
     /// Index the pages of these rows.
     Restore {
-        /// Their numbers.
+        /// The rows' numbers.
         ids: Vec<u64>,
     },
-    /// Undo that.
+    /// Undo [`Restore`](Self::Restore).
     Discard {
-        /// Their numbers.
+        /// The rows' numbers.
         ids: Vec<u64>,
     },
-    /// Keep the pages of these rows in place of those that were kept.
+    /// Keep the pages of these rows instead of the kept ones.
     Keep {
-        /// Their numbers.
+        /// The rows' numbers.
         ids: Vec<u64>,
     },
     /// Remove a page, or all pages of a host.
@@ -41,7 +41,7 @@ pub enum Request {
 pub struct Answer {
     /// Number of pages that were changed.
     pub done: u64,
-    /// Why others were not changed, one line each.
+    /// Why the other pages were not changed, one line each.
     pub not: Vec<String>,
 }
 
@@ -51,13 +51,12 @@ pub struct Spool(PathBuf);
 
 /// Unread answers are removed after this time.
 const KEPT_FOR: Duration = Duration::from_secs(600);
-/// Largest size of a request.
 const MAX_BYTES: u64 = 64 << 20;
-/// How long a request waits until a crawl takes it.
+/// Longest wait until a crawl takes a request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Spool {
-    /// The spool of a data directory, which need not exist.
+    /// Returns the spool of a data directory, which need not exist.
     pub fn of(data: &Path) -> Self {
         Self(data.join("spool"))
     }
@@ -72,7 +71,7 @@ impl Spool {
             let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
             let meta = path.symlink_metadata();
             if meta.as_ref().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
-                // A link leads elsewhere, and of a pipe the first read might never end.
+                // A link leads elsewhere, and reading a pipe might never end.
                 let removed = std::fs::remove_file(&path).is_ok();
                 if removed {
                     tracing::warn!("{}: not a regular file, removed", path.display());
@@ -81,7 +80,7 @@ impl Spool {
             }
             let old = meta.as_ref().ok().and_then(|meta| meta.modified().ok()?.elapsed().ok());
             match extension {
-                // The latter is what a command that was killed left unfinished.
+                // A killed command may leave a `tmp` file.
                 "answer" | "tmp" if old.is_some_and(|age| age > KEPT_FOR) => {
                     let _ = std::fs::remove_file(&path);
                 }
@@ -100,7 +99,7 @@ impl Spool {
         requests
     }
 
-    /// Answers a request that is done and durable.
+    /// Answers a request that is applied and durable.
     pub fn answer(&self, path: &Path, answer: &Answer) {
         let name = path.with_extension("answer");
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -135,7 +134,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 /// Has a request applied by the running crawl, or by `alone` if none is running.
 ///
 /// # Errors
-/// Those of `alone`, and of files.
+/// From `alone`, and from files.
 pub fn submit<E: From<Error>>(
     data: &Path,
     request: &Request,
@@ -152,9 +151,9 @@ pub fn submit<E: From<Error>>(
             return answer
                 .map_err(|_| Error::Damaged("the answer cannot be read".to_owned()).into());
         }
-        // `false`: another process holds the directory, and will look into the spool.
+        // `false`: another process has locked the directory, and will read the spool.
         let done = alone().inspect_err(|_| {
-            // Nobody must find it later and do it then.
+            // No process may apply it later.
             let _ = std::fs::remove_file(&path);
         })?;
         if done {

@@ -1,5 +1,5 @@
-//! Which page stands for a discarded one now. The one that the log names may have been discarded itself since,
-//! may be a redirect, or may be gone: only the tables know.
+//! The current representative of a discarded page. The page in the log may have been discarded, redirected or removed
+//! since; only the tables show that.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::lines::Discarded;
 use crate::rows::{Row, Rows};
 use crate::tables::{read_only, url_of_key};
 
-/// Limit of redirects and discarded pages to follow: a log written by hand may contain a cycle.
+/// Most redirects and discarded pages that are followed: a manually edited log may have a cycle.
 const MOST_STEPS: usize = 64;
 
 /// The current representative of a row.
@@ -23,7 +23,7 @@ pub enum Standing {
     Page(u64),
     /// None: it was never fetched or used, or is gone.
     Nothing,
-    /// The page that the log names: the tables are missing or behind the log.
+    /// The page in the log: the tables are missing or behind the log.
     AsWritten,
 }
 
@@ -32,15 +32,15 @@ pub enum Standing {
 pub struct Shown {
     /// The line, with its current representative.
     pub entry: Discarded,
-    /// The page that the log's line names, if another is the representative now.
+    /// The page in the log's line, if another one is the representative now.
     pub compared_with: Option<String>,
-    /// The same of a redirect: its target.
+    /// The target of a redirect, likewise.
     pub leads_to: Option<String>,
-    /// Whether the page has no representative any more.
+    /// Whether there is no representative any more.
     pub gone: bool,
 }
 
-/// The tables of a data directory at their last commit. Without them the log is shown as it was written.
+/// Returns the tables of a data directory at their last commit. Without them the log is shown as it was written.
 pub fn tables(data: &Path) -> Option<Store> {
     let store = read_only(data, Policy::default(), Recipe::default().name()).ok().flatten();
     store.map(|(store, _)| store)
@@ -57,7 +57,7 @@ pub struct Heads<'a> {
 }
 
 impl<'a> Heads<'a> {
-    /// Makes one from rows, and the store if there is one.
+    /// Creates a finder for rows, with the store if there is one.
     pub fn new(rows: &'a Rows, store: Option<&'a Store>) -> Self {
         Self { rows, store, found: RefCell::default() }
     }
@@ -67,7 +67,7 @@ impl<'a> Heads<'a> {
         let (Some(store), true) = (self.store, row.is_alias()) else {
             return self.of_id(self.rows.kept_for(row).0);
         };
-        // Its page was not known yet when it was written, or by a number that it has no more.
+        // When the line was written, its page was unknown or had another number.
         match store.id_of(self.rows.line(row)?.of.url.as_bytes())? {
             Some(id) => self.of_id(id),
             None => Ok(Standing::Nothing),
@@ -95,7 +95,7 @@ impl<'a> Heads<'a> {
                 return Ok(Standing::AsWritten);
             }
             let Some(record) = store.record(id)? else {
-                // A crawl at work may have put another page in its place a moment ago.
+                // A running crawl may just have replaced the page.
                 return Ok(if self.rows.is_stale() {
                     Standing::AsWritten
                 } else {
@@ -123,7 +123,7 @@ impl<'a> Heads<'a> {
         Ok(url_of_key(&key.unwrap_or_default()).to_owned())
     }
 
-    /// Returns the line of a row with its current representative. A row that is not discarded any more stays as written.
+    /// Returns the line of a row with its current representative. A row that is no longer discarded stays as written.
     pub fn shown(&self, row: &Row) -> Result<Shown> {
         let entry = self.rows.entry(row)?;
         let compared_with = self.rows.compared_with(row)?;

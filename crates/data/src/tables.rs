@@ -1,4 +1,4 @@
-//! The tables of a data directory, read without a trace: also while a crawl is at work on them.
+//! Reads the tables of a data directory without changing anything, even while a crawl writes to them.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -12,35 +12,30 @@ use hapax_dedup::{
 
 use crate::error::Result;
 
-/// So often, and so long in between, a store is opened that somebody changes meanwhile.
+/// How often, and at which interval, opening a store is retried while another process changes it.
 const TRIES: u32 = 5;
 const WAIT: Duration = Duration::from_millis(20);
 
-/// The file without which there is no store.
 const MANIFEST: &str = "MANIFEST";
-/// The file that a writer locks.
 const LOCK: &str = "LOCK";
 
-/// Begins the key of a page that another worker keeps, before its URL: the evidence is at hand here, and the
-/// URL itself stays unknown.
+/// Prefix of the key of a page that another worker keeps. The evidence is stored here, but the URL stays unknown.
 pub const ELSEWHERE: &str = "elsewhere ";
 
-/// The URL of a key of the store.
+/// Returns the URL of a key in the store.
 pub fn url_of_key(key: &str) -> &str {
     key.strip_prefix(ELSEWHERE).unwrap_or(key)
 }
 
-/// A folder as it lies on disk; what is written goes nowhere.
 #[derive(Debug)]
 struct ReadOnly {
     disk: FsDirectory,
-    /// What the store writes when it is opened.
+    /// Files that the store writes when it is opened.
     own: MemDirectory,
-    /// Whether nobody else may write meanwhile.
+    /// Whether to lock out writers.
     locks: bool,
 }
 
-/// Takes everything, and keeps nothing.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -64,13 +59,13 @@ impl Directory for ReadOnly {
             return Ok(Some(Guard::new(())));
         }
         let file = match File::open(self.path().join(LOCK)) {
-            // As in a copy: nobody holds it.
+            // A copy may lack the lock file: no process has locked it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Some(Guard::new(())));
             }
             file => file?,
         };
-        // An exclusive lock needs the right to write on some file systems; a writer holds an exclusive one.
+        // An exclusive lock requires write access on some file systems; a writer holds an exclusive one.
         match file.try_lock_shared() {
             Ok(()) => Ok(Some(Guard::new(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -114,8 +109,7 @@ impl Directory for ReadOnly {
     }
 }
 
-/// The store of a data directory as of its last commit, and the name of the recipe that made it; `None`
-/// where there is none.
+/// Returns the store of a data directory as of its last commit, and the name of its recipe, if there is a store.
 pub fn read_only(data: &Path, policy: Policy, recipe: &str) -> Result<Option<(Store, String)>> {
     let folder = data.join("dedup");
     let mut tries = TRIES;
@@ -123,9 +117,9 @@ pub fn read_only(data: &Path, policy: Policy, recipe: &str) -> Result<Option<(St
     while folder.join(MANIFEST).exists() {
         match open(&folder, policy, &recipe, false) {
             Ok(store) => return Ok(Some((store, recipe))),
-            // Its own recipe is the only one by which it can be asked.
+            // A store can only be opened with its own recipe.
             Err(Error::Recipe { stored, .. }) if stored != recipe => recipe = stored,
-            // A crawl at work has merged files away that were named a moment ago.
+            // A running crawl has just merged files that the manifest named.
             Err(Error::Corrupt { .. } | Error::Io { .. }) if tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(WAIT);
@@ -136,10 +130,10 @@ pub fn read_only(data: &Path, policy: Policy, recipe: &str) -> Result<Option<(St
     Ok(None)
 }
 
-/// The store in `folder`, whatever recipe made it, while nobody writes to it.
+/// Returns the store in `folder`, with any recipe, and locks out writers.
 ///
 /// # Errors
-/// [`Error::Io`] of kind `NotFound` where there is none, [`Error::Locked`] while another process writes to it.
+/// [`Error::Io`] of kind `NotFound` if there is no store, [`Error::Locked`] while another process writes to it.
 pub fn locked(folder: &Path, recipe: &str) -> hapax_dedup::Result<Store> {
     let path = folder.join(MANIFEST);
     if !path.exists() {
@@ -194,7 +188,7 @@ mod tests {
                 assert!(read.id_of(number.to_string().as_bytes()).unwrap().is_some());
             }
         }
-        // What is not committed yet is not seen; and nothing was lost to who holds it.
+        // Uncommitted documents are not visible, and the writer loses nothing.
         insert(1000);
         let (read, _) = read_only(data.path(), Policy::default(), "b").unwrap().unwrap();
         assert_eq!(read.len(), 1000);

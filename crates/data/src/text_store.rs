@@ -1,10 +1,9 @@
-//! `texts/`: what is compared of each kept page, compressed.
+//! `texts/`: the compressed comparison text of each kept page.
 //!
-//! `texts/data` holds a frame of zstd for each page, one behind the other. `texts/places` holds 16 bytes for each
-//! document of the dedup store, at its number times 16: where its frame begins (eight bytes, little endian), its length
-//! (four) and a CRC-32 of key and frame (four). A frame that was written for another document, or only in part, has
-//! another CRC. So nothing has to be repaired after a crash, and both files may be deleted: pages without a text are
-//! compared by their sketches.
+//! `texts/data` has a zstd frame for each page, one after another. `texts/places` has 16 bytes for each document of
+//! the dedup store, at its number times 16: the frame's offset (eight bytes, little endian), its length (four), and a
+//! CRC-32 of key and frame (four). The CRC does not match a truncated frame or one of another document. So no repair
+//! is necessary after a crash, and both files may be deleted: pages without a text are compared by their sketches.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -19,17 +18,15 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::error::{Context, Result};
 
-/// The level at which frames are compressed: of a page of 8 KB level 9 saves 5 % more, in four times the time.
+/// Compression level. Level 9 would save 5 % of a page of 8 KB, in four times the time.
 const LEVEL: i32 = 3;
-/// Bytes of a place.
 const PLACE: usize = 16;
-/// Bytes of the longest page text, encoded.
 const MAX_ENCODED: usize = MAX_TEXT_BYTES + (64 << 10);
-/// Bytes of the texts, not compressed, that are held ready for comparisons.
+/// Size of the cache, in bytes of uncompressed texts.
 const CACHE_BYTES: usize = 4 << 20;
 
 thread_local! {
-    // Their tables are made once.
+    // Reused, because they allocate tables.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> =
         RefCell::new(Compressor::new(LEVEL).ok());
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
@@ -47,7 +44,7 @@ pub struct TextStore {
 #[derive(Debug, Default)]
 struct State {
     files: Option<Files>,
-    /// The files are there and cannot be opened: nothing is written.
+    /// The files exist but cannot be opened: nothing is written.
     unusable: bool,
     /// Frames that are not written yet, each with its key.
     pending: BTreeMap<u64, (Vec<u8>, Vec<u8>)>,
@@ -62,14 +59,14 @@ struct Files {
     places: File,
 }
 
-/// The text of a page, compressed; made on any thread.
+/// The compressed text of a page; any thread can create it.
 #[derive(Clone, Debug, Default)]
 pub struct PackedText(Vec<u8>);
 
 impl PackedText {
     /// Compresses a page's text.
     pub fn of(page: &PageText) -> Self {
-        // Compression to memory fails for no text of this size; a page without a frame is compared by its sketch.
+        // Compression to memory cannot fail at this size. Without a frame the page is compared by its sketch.
         let bytes = page.encode();
         COMPRESSOR.with_borrow_mut(|compressor| {
             let compressed = compressor.as_mut().and_then(|zstd| zstd.compress(&bytes).ok());
@@ -79,8 +76,8 @@ impl PackedText {
 }
 
 impl TextStore {
-    /// Opens the texts in a folder, which is made when the first texts are committed. Texts that cannot be opened are
-    /// reported and left as they are: pages are compared by their sketches.
+    /// Opens the texts in a folder, which the first commit creates. Files that cannot be opened are reported and not
+    /// changed; then pages are compared by their sketches.
     pub fn open(folder: &Path) -> Self {
         if !folder.join("data").exists() {
             return Self::with(folder, None);
@@ -97,23 +94,23 @@ impl TextStore {
         }
     }
 
-    /// Opens them for reading, while another process may write.
+    /// Opens the texts for reading, while another process may write.
     pub fn read_only(folder: &Path) -> Self {
         Self::with(folder, open_files(folder, false).ok())
     }
 
-    /// Texts that are held in memory alone until they are committed.
+    /// Creates a store; without files, texts stay in memory until a commit.
     fn with(folder: &Path, files: Option<Files>) -> Self {
         let state = Mutex::new(State { files, ..State::default() });
         Self { folder: folder.to_owned(), state, damaged: AtomicBool::new(false) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic in between leaves at worst a text that is not ready.
+        // A panic while it is locked loses at most a cached text.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the text of a document, which is written by the next commit.
+    /// Adds the text of a document. The next commit writes it.
     pub fn insert(&self, id: u64, key: &[u8], packed: PackedText, compared: &Arc<Compared>) {
         let mut state = self.state();
         if !packed.0.is_empty() {
@@ -122,7 +119,7 @@ impl TextStore {
         state.make_ready(id, compared);
     }
 
-    /// Returns the text of the document of this number and key; `None` if it is not there.
+    /// Returns the text of the document with this number and key, if there is one.
     pub fn get(&self, id: u64, key: &[u8]) -> Option<Arc<Compared>> {
         let mut state = self.state();
         if let Some(ready) = state.ready.get(&id) {
@@ -147,12 +144,12 @@ impl TextStore {
         Some(compared)
     }
 
-    /// Returns whether a text that was read is damaged.
+    /// Returns whether a damaged text was read.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Relaxed)
     }
 
-    /// Says once that texts are damaged.
+    /// Reports damage, once.
     fn say_damaged(&self) -> Option<Arc<Compared>> {
         if !self.damaged.swap(true, Relaxed) {
             let folder = self.folder.display();
@@ -164,10 +161,10 @@ impl TextStore {
         None
     }
 
-    /// Writes all texts that were added and makes them durable.
+    /// Writes all added texts and makes them durable.
     ///
     /// # Errors
-    /// Those of the file system. What was not written is written by the next call.
+    /// From the file system. The next call writes the rest.
     pub fn commit(&self) -> Result<()> {
         let mut state = self.state();
         if state.unusable {
@@ -203,7 +200,7 @@ impl State {
         }
     }
 
-    /// The frame of a document; `None` if it has none.
+    /// Reads the frame of a document, if it has one.
     fn frame(&mut self, id: u64, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let Some(files) = &mut self.files else { return Ok(None) };
         let Some(place) = files.place(id)? else { return Ok(None) };
@@ -221,12 +218,12 @@ impl State {
 
     fn write(&mut self) -> io::Result<()> {
         let Some(files) = &mut self.files else { return Ok(()) };
-        // Behind whatever a crash has left.
+        // Appended after any incomplete frame of a crash.
         let mut offset = files.data.seek(SeekFrom::End(0))?;
         let frames: Vec<&[u8]> = self.pending.values().map(|(_, frame)| &frame[..]).collect();
         files.data.write_all(&frames.concat())?;
         files.data.sync_data()?;
-        // Places of documents in a row are written together.
+        // Consecutive entries are written together.
         let mut run: (u64, Vec<u8>) = (0, Vec::new());
         for (id, (key, frame)) in &self.pending {
             if run.0 + (run.1.len() / PLACE) as u64 != *id || run.1.is_empty() {
@@ -243,7 +240,6 @@ impl State {
     }
 }
 
-/// Where a frame is.
 struct Place {
     offset: u64,
     length: u32,

@@ -1,4 +1,4 @@
-//! Texts of a row's pages, from the WARC or the index, and its reason in words.
+//! Texts of a row's pages, from the WARC or the index.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl Texts {
     /// Opens the texts of a data directory, with or without an index.
     ///
     /// # Errors
-    /// A damaged index.
+    /// If the index is damaged.
     pub fn open(data: &Path) -> Result<Self> {
         let searcher = match Searcher::open(&data.join("index"), jieba) {
             Err(error @ Error::Damaged { .. }) => return Err(error.into()),
@@ -61,8 +61,8 @@ impl Texts {
         self.kept_page(entry).map(|page| page.text).or_else(archived)
     }
 
-    /// The text that was discarded. Of an equal one the archive keeps the head only: it is that of the
-    /// page it was compared with, as `line` of the log names it.
+    /// Returns the text of the discarded page. If it is equal to the kept one, the archive has only its head. Then it
+    /// is the text of the page that it was compared with, which `line` of the log names.
     pub fn discarded(&self, entry: &Discarded, line: &Discarded) -> Option<String> {
         let own = || {
             let url = Url::parse(&entry.url).ok()?;
@@ -70,7 +70,7 @@ impl Texts {
         };
         if entry.level.as_deref() == Some("text") {
             if line.of.id == entry.of.id {
-                // Of a crawl of many workers the other page may lie with another one.
+                // In a crawl of several workers another one may have the other page.
                 return self.kept(entry).or_else(own);
             }
             let url = Url::parse(&line.of.url).ok()?;

@@ -70,7 +70,7 @@ impl FromStr for Size {
 
 /// The value of a limit: a number, a size or a time.
 pub trait Limited: FromStr + Serialize {
-    /// How it is written.
+    /// The expected form of its text.
     const WRITTEN: &'static str;
 
     /// Returns the error for a text that cannot be parsed.
@@ -124,10 +124,10 @@ impl Display for Size {
     }
 }
 
-/// Parses a number of requests at a time.
+/// Parses a number of concurrent requests.
 ///
 /// # Errors
-/// For 0 and for texts that are not a whole number.
+/// For 0 and for text that is not a whole number.
 pub fn check_count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
     count.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {}", usize::MAX))

@@ -1,4 +1,4 @@
-//! The constants of the cost model (plan.rs), fitted to what is measured, and the model held against it.
+//! Fits the constants of the cost model (plan.rs) to measurements, and compares the model with them.
 //!
 //!   cargo bench -p hapax-dedup --bench cost [-- FINGERPRINTS...]      default 100000 1000000 10000000
 #![expect(
@@ -32,7 +32,7 @@ fn main() {
     }
     println!("\nfitted, as plan.rs has them; how far off what it is fitted to, mean and most:");
     let costs = fit(&rows);
-    // What packing costs is what the measured times are more than the same terms.
+    // The packing factor is the measured time divided by the time of the same terms.
     let logs = packed.iter().map(|(terms, time)| (time / dot(terms, &costs)).ln());
     let factor = (logs.sum::<f64>() / packed.len().max(1) as f64).exp();
     println!("COSTS {costs:.2?} {}", off(&rows, &costs));
@@ -41,15 +41,14 @@ fn main() {
     println!("BATCH_COSTS {costs:.2?} {}", off(&pairs, &costs));
 }
 
-/// Terms of the model, and measured nanoseconds.
+/// The model's terms, and measured nanoseconds.
 type Row<const N: usize> = ([f64; N], f64);
 
 fn dot<const N: usize>(terms: &[f64; N], costs: &[f64; N]) -> f64 {
     terms.iter().zip(costs).map(|(term, cost)| term * cost).sum()
 }
 
-/// Constants of least squares of the relative errors, none below 0: one after the other, until they
-/// stay.
+/// Fits non-negative constants by least squares of the relative errors, one after the other until they converge.
 fn fit<const N: usize>(rows: &[Row<N>]) -> [f64; N] {
     let mut costs = [0.0; N];
     for _ in 0..100_000 {
@@ -72,8 +71,8 @@ fn off<const N: usize>(rows: &[Row<N>], costs: &[f64; N]) -> String {
     format!("{:.2} x, {most:.2} x", sum / rows.len().max(1) as f64)
 }
 
-/// All pairs of a batch, in every plain layout, with each kind of instructions that the machine has: of one that
-/// it has not, the constant comes out as 0.
+/// Measures all pairs of a batch in every plain layout with each supported instruction set. The constant of an
+/// unsupported one results in 0.
 fn batches(count: u64, distance: u32, rows: &mut Vec<Row<4>>) {
     let values: Vec<Fingerprint> = (0..count).map(|i| Fingerprint::from_bits(mix64(i))).collect();
     println!("\n{count} fingerprints, all pairs within {distance}: nanoseconds a value");
@@ -81,7 +80,7 @@ fn batches(count: u64, distance: u32, rows: &mut Vec<Row<4>>) {
     let plans = plans(count, distance, None).unwrap().into_iter();
     for plan in plans.filter(|plan| !plan.packed && plain(&plan.layout)) {
         let [tables, others] = plan.layout.batch_terms(count);
-        // Minutes, where buckets hold thousands.
+        // Takes minutes if buckets have thousands of values.
         if others > 20_000.0 {
             continue;
         }
@@ -103,7 +102,7 @@ fn batches(count: u64, distance: u32, rows: &mut Vec<Row<4>>) {
     }
 }
 
-/// Random lines of buffers of growing size, in huge pages, sixteen asked for at once.
+/// Reads random lines of buffers of growing size, in huge pages, sixteen in flight.
 fn lines() {
     println!(
         "bytes of a buffer -> nanoseconds a line, sixteen reads in flight (LINE_COST in plan.rs)"
@@ -120,7 +119,7 @@ fn lines() {
             let mut sum = 0u64;
             let reads = 2_000_000u64;
             for group in 0..reads / 16 {
-                // The next group depends on this one, as a query's end does on its answers.
+                // The next group depends on this one, like the end of a query on its answers.
                 let seed = mix64(group ^ round << 40 ^ (sum & 1));
                 for i in 0..16 {
                     let line = ((u128::from(mix64(seed.wrapping_add(i))) * u128::from(lines)) >> 64)
@@ -135,8 +134,8 @@ fn lines() {
     }
 }
 
-/// Ways to find where a lead begins in a sorted table: the directory that tables have, and the two
-/// searches that the literature proposes.
+/// Compares ways to find the start of a lead in a sorted table: the directory of tables, and two searches from the
+/// literature.
 fn searches(count: u64) {
     let mut sorted: Vec<u64> = (0..count).map(mix64).collect();
     sorted.sort_unstable();
@@ -169,7 +168,7 @@ fn searches(count: u64) {
             }
             let share = (query - low) as f64 / (high - low) as f64;
             let guess = (from + (share * (to - 1 - from) as f64) as usize).clamp(from + 1, to - 1);
-            // A window around the guess, widened if it misses.
+            // A window around the guess, widened on a miss.
             if sorted[guess] < query {
                 from = guess;
                 to = to.min(guess + 64).max(if sorted[to.min(guess + 64) - 1] < query {

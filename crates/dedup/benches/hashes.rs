@@ -1,5 +1,4 @@
-//! The feature hashes on the words of real texts: speed, evenness of the bits, and what becomes of
-//! fingerprints.
+//! Compares the feature hashes on words of real texts: speed, evenness of the bits, and quality of the fingerprints.
 //!
 //!   cargo bench -p hapax-dedup --bench hashes -- FOLDER      files of UTF-8 text; made-up words without
 #![expect(
@@ -41,7 +40,7 @@ fn main() {
             black_box(words.iter().fold(0, |sum, word| sum ^ hash.hash(word.as_bytes())));
         }
         let rate = 5.0 * words.len() as f64 / started.elapsed().as_secs_f64() / 1e6;
-        // How far each bit is from being set in half of the distinct words, in standard errors.
+        // The deviation of each bit from one half over the distinct words, in standard errors.
         let mut set = [0u64; 64];
         for word in &distinct {
             let bits = hash.hash(word.as_bytes());
@@ -51,7 +50,7 @@ fn main() {
         let off = set.map(|count| (count as f64 - distinct.len() as f64 / 2.0).abs() / error);
         let worst = off.iter().fold(0.0, |a: f64, b| a.max(*b));
         let mean = off.iter().sum::<f64>() / 64.0;
-        // Fingerprints of pieces of 200 words: unrelated ones should be 32 bits apart, 4 the deviation.
+        // Fingerprints of 200 words: unrelated ones should be 32 bits apart, with a deviation of 4.
         let of = |piece: &[String], change: u64| {
             let mut simhash = Simhash::new();
             for (place, word) in piece.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! A store on disk as it grows: offers with a commit each 1,000, memory, space, look-ups, reopening.
+//! Measures a store on disk as it grows: offers with a commit per 1,000, memory, space, look-ups, reopening.
 //!
 //!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]] [merge=MIB] [resident=MIB] [sketches=1]
-//!   ... [killed=ROUNDS]: instead, how soon a store answers that was killed with all it may have in its journal
+//!   ... [killed=ROUNDS]: instead, the time to the first answer of a store that was killed with a full journal
 //!
-//! A million fingerprints, in the folder for temporary files, with the default options; with sketches
-//! each document has one, of random bytes, and its bands are looked up too.
+//! Default: a million fingerprints, in the folder for temporary files, with default options. With sketches, each
+//! document has one of random bytes, and its bands are looked up too.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -131,10 +131,10 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// The longest that a person should wait for the first answer.
+/// The longest acceptable time to the first answer.
 const GOAL: Duration = Duration::from_secs(1);
 
-/// Lets a child fill its memory, kills it, and says how long the next open takes to its first answer.
+/// Lets a child process fill its memory, kills it, and reports the time of the next open until its first answer.
 fn killed(folder: &Path, options: &Options, sketched: bool) {
     let _ = std::fs::remove_dir_all(folder);
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -169,13 +169,12 @@ fn killed(folder: &Path, options: &Options, sketched: bool) {
     let _ = std::fs::remove_dir_all(folder);
 }
 
-/// As many documents as memory takes before they become a segment; then waits to be killed.
 fn fill_and_wait(folder: &Path, options: Options, sketched: bool) -> ! {
     let most = options.memtable_documents as u64 - 1;
     let half = options.memtable_bytes as u64 / 2;
     let store = Store::open(folder, options).unwrap();
     let mut number = 0;
-    // Half of the bytes: what is resident is counted too, and a sketch is 128 of them.
+    // Half of the bytes, because the resident set counts too, and a sketch takes 128 of them.
     while number < most && (!sketched || number * 300 < half) {
         for _ in 0..EACH.min(most - number) {
             let key = number.to_le_bytes();
@@ -192,7 +191,7 @@ fn fill_and_wait(folder: &Path, options: Options, sketched: bool) -> ! {
     }
 }
 
-/// Times in nanoseconds, counted by their six leading bits: the memory that is measured is the store's.
+/// Times in nanoseconds, counted by their six leading bits, so that the benchmark itself uses little memory.
 struct Latencies {
     counts: [u64; 64 * 32],
     count: u64,
@@ -220,13 +219,13 @@ impl Latencies {
             before as f64 > self.count as f64 * q
         };
         let place = self.counts.iter().position(at).unwrap_or(0);
-        // The places of shift s begin at 32 s, and hold 32 to 63 of 2^s nanoseconds from s = 1 on.
+        // The places of shift s begin at 32 s, and represent 32 to 63 times 2^s nanoseconds from s = 1 on.
         let shift = (place / 32).saturating_sub(1);
         ((place - shift * 32) as f64) * (1u64 << shift) as f64
     }
 }
 
-/// Nineteen of twenty random, one within six bits of an earlier one.
+/// Returns a random fingerprint nineteen times of twenty, else one within six bits of an earlier one.
 fn fingerprint(number: u64) -> Fingerprint {
     let random = mix64(number + 1);
     if !random.is_multiple_of(20) || number == 0 {
@@ -245,7 +244,7 @@ fn sketch(number: u64) -> Sketch {
     Sketch::from_bytes(bytes)
 }
 
-/// Bytes of anonymous memory: mapped files do not count.
+/// Returns the bytes of anonymous memory, without mapped files.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));

@@ -1,11 +1,10 @@
-//! Why 64 bits: what fingerprints of 32, 64 and 128 bits find of pairs with a known answer, and how
-//! many pairs of unrelated pages they take for one by chance.
+//! Compares fingerprints of 32, 64 and 128 bits: labelled pairs that they find, and unrelated pages that they match
+//! by chance.
 //!
 //!   cargo bench -p hapax-dedup --bench width -- DOCS.jsonl TEXTS.jsonl
 //!
-//! The first file has `id` and `cluster` a line, the second `id` and `text` (or `main`). The
-//! features are words, or three words in a row, weighted by frequency; a pair is two pages of one
-//! cluster, and every pair is compared.
+//! The first file has `id` and `cluster` per line, the second `id` and `text` (or `main`). The features are words, or
+//! three consecutive words, weighted by frequency. A pair is two pages of one cluster, and all pairs are compared.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -43,7 +42,6 @@ fn main() {
     chance();
 }
 
-/// Two independent fingerprints of 64 bits above each other.
 fn wide(text: &str, shingle: usize) -> u128 {
     let mut halves = [Simhash::new(), Simhash::new()];
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -84,7 +82,7 @@ fn found(pages: &[(u128, String)]) {
     }
 }
 
-/// Pairs by chance among unrelated pages whose bits are even and independent.
+/// Prints the pairs by chance among unrelated pages with even and independent bits.
 fn chance() {
     println!("pairs within the same share of bits (k = 3 of 64), by chance:");
     println!(

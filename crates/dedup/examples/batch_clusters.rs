@@ -1,4 +1,4 @@
-//! Clusters of a whole set of fingerprints at once.
+//! Finds the clusters of a whole set of fingerprints.
 //!
 //!   cargo run --release -p hapax-dedup --example batch_clusters
 #![expect(clippy::print_stdout, reason = "an example talks")]

@@ -1,4 +1,4 @@
-//! For a crawler that calls back with each page, from many threads at once.
+//! A crawler that calls back with each page, from several threads.
 //!
 //!   cargo run -p hapax-dedup --example callback
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hapax_dedup::{Options, PLAIN_RECIPE, Plain, Store, Verdict};
 
 thread_local! {
-    /// Each thread of the crawler has its own buffers.
     static PLAIN: RefCell<Plain> = RefCell::new(Plain::default());
 }
 
-/// What such a crawler takes: a function of URL and text.
+/// The callback of such a crawler: a function of URL and text.
 type OnPage = Arc<dyn Fn(&str, &str) -> hapax_dedup::Result<()> + Send + Sync>;
 
 fn callback(store: Arc<Store>, kept: Arc<AtomicU64>) -> OnPage {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use hapax_dedup::{Document, FeatureHash, Options, Simhash, Sketch, Store, Verdict};
 
-/// A web of four pages: two of them say the same.
+/// A web of four pages, two of which have nearly the same text.
 fn web() -> BTreeMap<&'static str, (String, &'static [&'static str])> {
     let river = "the river rose in the spring and the people of the village moved to the hill until it fell ".repeat(4);
     let bread = "a baker who works for a village gets up at night and shapes the loaves before the first train ".repeat(4);
@@ -53,7 +53,7 @@ fn main() -> hapax_dedup::Result<()> {
                 println!("discard  {url}: like number {}, distance {}", of.id, of.distance);
             }
         }
-        // Links of a discarded page are followed all the same.
+        // The crawler also follows links of discarded pages.
         queue.extend(links.iter().filter(|link| seen.insert(link)));
         store.commit(b"")?; // a real crawler commits in groups
     }

@@ -1,4 +1,4 @@
-//! Features of one's own: weights per kind, another hash, another tie rule.
+//! Custom features: weights per kind, another hash, another tie rule.
 //!
 //!   cargo run -p hapax-dedup --example own_features
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -7,7 +7,7 @@ use hapax_dedup::{
     Document, FeatureHash, FeatureKind, Options, Simhash, Store, TieRule, Verdict, Weights,
 };
 
-/// A product page: the parts of it that say what it is weigh more than the others.
+/// A product page. The parts that identify it have larger weights.
 struct Product {
     sku: &'static str,
     name: &'static str,
@@ -16,7 +16,7 @@ struct Product {
     category: &'static str,
 }
 
-/// The recipe is part of the data: whoever changes a line of it gives it a new name.
+/// The recipe is part of the data: a change to any of these lines needs a new name.
 const RECIPE: &str = "products-1";
 const HASH: FeatureHash = FeatureHash::Rapid;
 const WEIGHTS: Weights = Weights { shingle: 1, title: 4, heading: 1, image: 3, value: 2 };

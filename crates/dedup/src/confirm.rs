@@ -1,12 +1,12 @@
-//! Decides about proposed pairs by what the store does not hold: the texts.
+//! Lets the caller decide about proposed pairs by their texts, which the store does not keep.
 
 use crate::policy::Neighbour;
 use crate::record::{Document, Record};
 
-/// The number of proposed documents that are compared by their texts for one document. Of those beyond them only
-/// documents of equal text and the same name are duplicates.
+/// The most proposed documents that the store compares by text for one offer. Beyond them, only documents of equal
+/// text and the same name are duplicates.
 pub const MAX_COMPARED: usize = 8;
-/// The same where all duplicates of a document are looked up, and none is offered.
+/// The same limit for a look-up of all duplicates without an offer.
 pub const MAX_COMPARED_OF_ALL: usize = 64;
 
 /// A stored document that the tables propose for an offered one, with the evidence.
@@ -16,15 +16,15 @@ pub struct Proposal<'a> {
     pub record: &'a Record,
     /// Distance, similarity and level.
     pub neighbour: Neighbour,
-    /// What the policy decides from the sketches.
+    /// The policy's decision from the sketches.
     pub confirmed: bool,
 }
 
 /// A caller that keeps texts and compares them.
 ///
-/// A sketch says how much two texts share, not what differs: the sizes of a product and the revisions of an article
-/// share equally much. With a `Confirm` the store asks the caller about each document that its tables propose: those
-/// of the same name first, then the most similar, and at most [`MAX_COMPARED`] for a document. It must not call the store.
+/// A sketch estimates how much two texts share, not where they differ: sizes of a product and revisions of an article
+/// have equal similarity. With a `Confirm` the store asks about each proposed document: those of the same name first,
+/// then the most similar, at most [`MAX_COMPARED`] for an offer. The implementation must not call the store.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -57,6 +57,6 @@ pub struct Proposal<'a> {
 /// # Ok::<(), hapax_dedup::Error>(())
 /// ```
 pub trait Confirm {
-    /// Returns whether `document` is a duplicate of the proposed one, or `None` to leave that to the policy.
+    /// Returns whether `document` duplicates the proposed one, or `None` to let the policy decide.
     fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool>;
 }

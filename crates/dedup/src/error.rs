@@ -6,67 +6,66 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file system refused. A full disk is [`io::ErrorKind::StorageFull`].
+    /// The file system returned an error. A full disk is [`io::ErrorKind::StorageFull`].
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// The store is open already, in this process or in another.
+    /// The store is already open in this process or another.
     Locked {
         /// The lock file.
         path: PathBuf,
     },
-    /// Bytes that were acknowledged do not match their checksum.
+    /// Stored bytes are damaged.
     Corrupt {
         /// The damaged file.
         path: PathBuf,
-        /// Where the damage begins.
+        /// The offset of the damage.
         offset: u64,
-        /// What is wrong there.
+        /// A description of the damage.
         what: &'static str,
     },
-    /// The store was written by another version. Export it with that version, or start a new one.
+    /// Another version wrote the store. Export it with that version, or start a new store.
     Version {
-        /// The file that says so.
+        /// The file with the version number.
         path: PathBuf,
-        /// The version this crate writes.
+        /// The version that this crate writes.
         expected: u32,
         /// The version found.
         got: u32,
     },
-    /// The store was made with other settings, and fingerprints of two recipes never compare.
+    /// The store was created with another recipe. Fingerprints of two recipes cannot be compared.
     Recipe {
         /// The recipe in the store.
         stored: String,
-        /// The recipe asked for.
+        /// The requested recipe.
         asked: String,
     },
     /// A distance above [`MAX_DISTANCE`](crate::MAX_DISTANCE).
     Distance(u32),
-    /// A threshold of the [`Policy`](crate::Policy) that no similarity can be held against.
+    /// A threshold of the [`Policy`](crate::Policy) that is not a valid similarity.
     Threshold {
-        /// The field.
+        /// The field's name.
         name: &'static str,
-        /// What it holds.
+        /// The field's value.
         value: f64,
     },
-    /// A recipe's name of more than [`MAX_RECIPE`](crate::MAX_RECIPE) bytes or more than one line.
+    /// The recipe's name has a line break or more than [`MAX_RECIPE`](crate::MAX_RECIPE) bytes.
     RecipeName,
     /// A commit's payload longer than [`MAX_PAYLOAD`](crate::MAX_PAYLOAD).
     PayloadTooLong(usize),
     /// A key longer than [`MAX_KEY`](crate::MAX_KEY).
     KeyTooLong(usize),
-    /// No document was ever given this number, so none can duplicate it.
+    /// This number was never assigned, so no document can duplicate it.
     NoDocument(u64),
-    /// More fingerprints than 2^32 - 1 at once, more documents than 2^27 - 1 in memory of which no segment is
-    /// being made, more than 2^28 - 1 in the journals of a store that is opened, or numbers too far apart
-    /// for one segment.
+    /// Above a limit: 2^32 - 1 fingerprints at once; 2^27 - 1 documents in memory and in no running merge; 2^28 - 1
+    /// in the journals of an opened store; or numbers too far apart for one segment.
     TooMany(u64),
-    /// An earlier write failed, so what is on disk is unknown: drop the store and open it again.
+    /// An earlier write failed, so the state on disk is unknown: drop the store and open it again.
     Poisoned,
-    /// A store that is kept elsewhere failed, see [`DocumentStore`](crate::DocumentStore).
+    /// A store outside this crate failed, see [`DocumentStore`](crate::DocumentStore).
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -139,5 +138,5 @@ impl std::error::Error for Error {
     }
 }
 
-/// The result of this crate's fallible functions.
+/// The result of fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,23 +1,22 @@
-//! Stable feature hashes. Fingerprints are stored and published, so none of these may ever change:
-//! the golden vectors below are part of the format.
+//! Stable feature hashes. Fingerprints are stored and published, so the hashes must never change: the golden vectors
+//! below are part of the format.
 
 /// A named hash from bytes to 64 bits, the same on every platform and in every version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeatureHash {
-    /// FNV-1a followed by the 64-bit finaliser of MurmurHash3, which mixes the high bits that plain
-    /// FNV leaves biased on short words. The default.
+    /// FNV-1a, then the 64-bit finaliser of MurmurHash3, because the high bits of plain FNV are biased for short
+    /// words. The default.
     #[default]
     Fnv1aMix,
     /// FNV-1a, 64 bits (Fowler, Noll, Vo).
     Fnv1a,
     /// FNV-1, 64 bits: multiply first, then xor.
     Fnv1,
-    /// Jenkins' lookup3 (`hashlittle2` with both seeds 0, the better mixed half above the other), as in
-    /// the early simhash-cpp.
+    /// Jenkins' lookup3: `hashlittle2` with both seeds 0, the better mixed half on top, as in early simhash-cpp.
     Jenkins,
-    /// rapidhash, version 1, with its default seed (N. De Carli, after Wang Yi's wyhash): eight bytes
-    /// a step, and every bit of it passes the usual tests of hashes.
+    /// rapidhash version 1 with its default seed (N. De Carli, after Wang Yi's wyhash), 8 bytes a step. All its bits
+    /// pass the usual hash tests.
     Rapid,
 }
 
@@ -25,10 +24,10 @@ const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl FeatureHash {
-    /// The hash of `bytes`.
+    /// Returns the hash of `bytes`.
     ///
     /// # Complexity
-    /// One multiplication a byte for FNV, one for 16 bytes for rapidhash.
+    /// One multiplication per byte for FNV, one per 16 bytes for rapidhash.
     #[inline]
     pub fn hash(self, bytes: &[u8]) -> u64 {
         match self {
@@ -42,11 +41,11 @@ impl FeatureHash {
         }
     }
 
-    /// All of them.
+    /// All hashes.
     pub const ALL: [Self; 5] =
         [Self::Fnv1aMix, Self::Fnv1a, Self::Fnv1, Self::Jenkins, Self::Rapid];
 
-    /// The name under which fingerprints made with it are stored.
+    /// Returns the name under which fingerprints of this hash are stored.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fnv1aMix => "fnv1a-mix",
@@ -62,7 +61,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(OFFSET, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(PRIME))
 }
 
-/// B. Jenkins, lookup3.c, May 2006 (public domain); byte by byte, so the same on every platform.
+/// B. Jenkins, lookup3.c, May 2006 (public domain). Reads byte by byte, so it is the same on every platform.
 fn jenkins(bytes: &[u8]) -> u64 {
     let word = |four: &[u8; 4]| u32::from_le_bytes(*four);
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
@@ -112,7 +111,7 @@ fn jenkins(bytes: &[u8]) -> u64 {
 const RAPID_SEED: u64 = 0xbdd8_9aa9_8270_4029;
 const RAPID: [u64; 3] = [0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3];
 
-/// The two halves of the product.
+/// Returns the low and the high half of the product.
 #[inline(always)]
 fn wide(a: u64, b: u64) -> (u64, u64) {
     let product = u128::from(a) * u128::from(b);
@@ -179,7 +178,7 @@ fn rapid(bytes: &[u8]) -> u64 {
     fold(a ^ RAPID[0] ^ length as u64, b ^ RAPID[1])
 }
 
-/// The 64-bit finaliser of MurmurHash3: every input bit reaches every output bit.
+/// The 64-bit finaliser of MurmurHash3: every input bit affects every output bit.
 pub const fn mix64(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -203,7 +202,7 @@ mod tests {
             FeatureHash::Fnv1aMix.hash(b"foobar"),
             mix64(FeatureHash::Fnv1a.hash(b"foobar"))
         );
-        // The vectors at the end of lookup3.c, the halves as simhash-cpp puts them together.
+        // The vectors at the end of lookup3.c, with the halves in the order of simhash-cpp.
         assert_eq!(FeatureHash::Jenkins.hash(b""), 0xdead_beef_dead_beef);
         let gettysburg = b"Four score and seven years ago";
         assert_eq!(FeatureHash::Jenkins.hash(gettysburg), 0x1777_0551_ce72_26e6);

@@ -1,19 +1,19 @@
 /*!
-Persistent near-duplicate detection: 64-bit simhash, permuted Hamming tables, a crash-safe store.
+Persistent near-duplicate detection for documents: 64-bit simhash, permuted Hamming tables and a crash-safe store.
 
-# Brief overview
+# Tour
 
-- [`Simhash`] turns weighted, hashed features into a [`Fingerprint`]; [`FeatureHash`] names the hash,
-  [`Weights`] the weight of each kind. [`Plain`] is a recipe for who brings nothing but text.
-- [`Sketch`] estimates the similarity of two texts and proposes what the Hamming distance misses.
-- [`Layout`] says how 64 bits are cut into permuted tables, [`plans`] which one is best for how many
-  pages; [`Tables`] looks fingerprints up in them, [`GrowingTables`] takes more, and a [`MemoryIndex`]
-  numbers what is new.
-- [`Store`] keeps documents: [`Store::offer`] answers new, known or duplicate, with the evidence, and
-  [`Store::commit`] makes the answers durable, a [`Snapshot`] reads beside the writer.
-- [`find_all`] and [`find_clusters`] work on a whole set at once, [`find_each`] also on one larger
-  than memory.
-- [`Policy`] holds the thresholds of the decision.
+- [`Plain`] turns text into a [`Document`]. For custom features, [`Simhash`] turns weighted hashes into a
+  [`Fingerprint`]; [`FeatureHash`] and [`Weights`] select hash and weights.
+- [`Sketch`] estimates the similarity of two texts and proposes pairs that the Hamming distance misses.
+- [`Store`] keeps documents. [`Store::offer`] answers new, known or duplicate, with the evidence. [`Store::commit`]
+  makes answers durable. A [`Snapshot`] reads beside the writer. [`Policy`] has the thresholds of the decision.
+- [`Layout`] cuts 64 bits into permuted tables; [`plans`] returns the best layouts for a number of pages. [`Tables`]
+  hold a fixed set, [`GrowingTables`] a growing one; [`MemoryIndex`] numbers new fingerprints.
+- [`find_all`] and [`find_clusters`] process a whole set; [`find_each`] also one larger than memory.
+
+Limits: keys of [`MAX_KEY`] bytes, distances up to [`MAX_DISTANCE`], one process per folder. Fingerprints of two
+recipes cannot be compared.
 
 # Example
 
@@ -86,7 +86,6 @@ pub use store::{MAX_CANDIDATES, Options, Report, Snapshot, Store};
 pub use stores::DocumentStore;
 pub use tables::{GrowingTables, MemoryIndex, Near, Offered, Shard, Simd, TableOptions, Tables};
 
-/// Threads share these.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Store>();

@@ -2,16 +2,16 @@
 
 /// The longest name of a recipe, in bytes.
 pub const MAX_RECIPE: usize = 1024;
-/// The version of the format on disk that is written.
+/// The format version that this crate writes.
 pub(crate) const VERSION: u32 = 4;
-/// The oldest that is read.
+/// The oldest format version that this crate reads.
 pub(crate) const OLDEST: u32 = 2;
 /// The longest key, in bytes.
 pub const MAX_KEY: usize = u16::MAX as usize;
-/// No frame is longer: a key of 65,535 bytes and the fixed parts, or a commit's payload.
+/// The longest frame of the journal, in bytes. It fits the longest key and the fixed parts, or for a payload.
 pub(crate) const MAX_FRAME: usize = 1 << 17;
 /// The longest payload of a commit, in bytes.
 pub const MAX_PAYLOAD: usize = MAX_FRAME - 1;
-/// A band's list holds at most this many documents: a template that every page of a site shares
-/// would otherwise make each look-up slow. Hamming tables are never capped.
+/// The most documents in a band's list. It keeps look-ups fast when all pages of a site share a template. Hamming
+/// tables have no such limit.
 pub const MAX_BAND_BUCKET: usize = 512;

@@ -1,29 +1,28 @@
-//! Which numbers a document holds, in 16 bytes.
+//! The numbers in a document, in 16 bytes.
 
-/// How many numbers are told apart.
+/// The most numbers that are kept.
 pub const NUMBERS_SIZE: usize = 8;
 
-/// The eight smallest 16-bit hashes of the numbers in a text: enough to see whether two short texts
-/// hold numbers that the other lacks.
+/// The eight smallest 16-bit hashes of the numbers in a text: enough to see whether two short texts have different
+/// numbers.
 ///
-/// Pages of one template may differ in their numbers alone: other prices, other parts. That is no
-/// matter of similarity, for all else is equal.
+/// Pages of one template may differ only in numbers such as prices, while their similarity is high.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers([u16; NUMBERS_SIZE]);
 
 impl Numbers {
-    /// Of a text without numbers, or of an unknown one.
+    /// The value for a text without numbers, or an unknown text.
     pub const NONE: Self = Self([0; NUMBERS_SIZE]);
 
-    /// From the hashes of a text's numbers; repetitions do not count.
+    /// Collects the hashes of a text's numbers; repetitions do not count.
     ///
     /// # Complexity
-    /// One pass over the hashes; each is held against the eight smallest.
+    /// One pass over the hashes, each compared with the eight smallest.
     pub fn from_hashes(hashes: impl IntoIterator<Item = u64>) -> Self {
         let mut smallest = [0; NUMBERS_SIZE];
         let mut count = 0;
         for hash in hashes {
-            // 0 stands for none.
+            // 0 marks an empty slot.
             let value = ((hash >> 48) as u16).max(1);
             let kept = smallest.get(..count).unwrap_or_default();
             let Err(at) = kept.binary_search(&value) else { continue };
@@ -41,8 +40,8 @@ impl Numbers {
         Self(smallest)
     }
 
-    /// From the bytes that [`to_bytes`](Self::to_bytes) gave. Any are accepted; of others, which may repeat a number,
-    /// [`conflict`](Self::conflict) says what it may.
+    /// Decodes the output of [`to_bytes`](Self::to_bytes). Any bytes are accepted; the result of
+    /// [`conflict`](Self::conflict) is unspecified for others.
     pub fn from_bytes(bytes: [u8; 2 * NUMBERS_SIZE]) -> Self {
         let mut values = [0; NUMBERS_SIZE];
         for (value, pair) in values.iter_mut().zip(bytes.as_chunks::<2>().0) {
@@ -51,7 +50,7 @@ impl Numbers {
         Self(values)
     }
 
-    /// As stored.
+    /// Encodes the numbers as stored.
     pub fn to_bytes(self) -> [u8; 2 * NUMBERS_SIZE] {
         let mut bytes = [0; 2 * NUMBERS_SIZE];
         for (pair, value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
@@ -60,7 +59,7 @@ impl Numbers {
         bytes
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no numbers.
     pub fn is_empty(&self) -> bool {
         *self == Self::NONE
     }
@@ -69,11 +68,10 @@ impl Numbers {
         self.0.iter().copied().filter(|value| *value != 0)
     }
 
-    /// Whether each holds at least two numbers that the other lacks, whatever else they share: of a page
-    /// about an item that is its price and its number. One number more or less, or one that changed,
-    /// is no conflict: a counter changes on the same page too.
+    /// Returns whether each has at least two numbers that the other lacks, for example price and item number. One
+    /// added, missing or changed number is tolerated: a counter changes on the same page too.
     pub fn conflict(&self, other: &Self) -> bool {
-        // A full list ends somewhere: beyond the end of either nothing can be said.
+        // A full list omits larger hashes, so only hashes up to the end of both are compared.
         let end = |numbers: &Self| match numbers.0 {
             [.., last] if last != 0 => last,
             _ => u16::MAX,
@@ -113,7 +111,7 @@ mod tests {
 
     #[test]
     fn numbers_that_repeat_are_no_error() {
-        // A fuzzer's find, in a store's file with right checksums: 3 stands there twice, in the other once.
+        // Found by a fuzzer: a file with valid checksums may repeat a number.
         let of = |values: [u16; NUMBERS_SIZE]| Numbers::from_bytes(Numbers(values).to_bytes());
         let (twice, once) = (of([3, 3, 0, 0, 0, 0, 0, 0]), of([3, 0, 0, 0, 0, 0, 0, 0]));
         assert!(!twice.conflict(&once) && !once.conflict(&twice));
@@ -129,7 +127,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_may_be_held_against_any(a: [u8; 2 * NUMBERS_SIZE], b: [u8; 2 * NUMBERS_SIZE], small: bool) {
-            // Of few values, so that they repeat.
+            // With few values, so that they repeat.
             let of = |bytes: [u8; 2 * NUMBERS_SIZE]| {
                 Numbers::from_bytes(if small { bytes.map(|byte| byte % 2) } else { bytes })
             };

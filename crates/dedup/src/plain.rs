@@ -1,4 +1,4 @@
-//! A plain recipe of the crate's own: folded words, and single characters of scripts without spaces.
+//! The crate's plain recipe: folded words, and single characters of scripts without spaces.
 
 use crate::hash::{FeatureHash, mix64};
 use crate::record::Document;
@@ -7,17 +7,17 @@ use crate::{Fingerprint, Simhash, Sketch};
 /// The name of the plain recipe, for [`Options::recipe`](crate::Options::recipe).
 pub const PLAIN_RECIPE: &str = "plain-words-1";
 
-/// From text to a [`Document`], without a tokenizer of one's own.
+/// Turns text into a [`Document`] without an external tokenizer.
 ///
-/// A word is a run of letters and digits, in lower case; an ideograph or a kana is a word by itself.
-/// The fingerprint counts each word once per occurrence; the sketch is of the shingles of three
-/// words, the digest of all words in their order. Words are hashed with [`FeatureHash::Rapid`],
-/// ideographs by their code point. This never changes (but for characters that Unicode adds), so
-/// fingerprints may be stored. It knows no stop words, stems or boilerplate: who has web pages
-/// strips those first.
+/// A word is a run of letters and digits in lower case; each ideograph or kana is a word. The fingerprint counts
+/// every occurrence of a word, the sketch hashes shingles of three words, the digest covers all words in order. Words
+/// are hashed with [`FeatureHash::Rapid`], ideographs by code point.
+///
+/// The recipe never changes (except for characters that Unicode adds), so fingerprints may be stored. It knows no
+/// stop words, stems or boilerplate: strip boilerplate from web pages first.
 ///
 /// # Complexity
-/// One pass over the text. Memory: 8 bytes a word, kept for the next text.
+/// One pass over the text. Memory: 8 bytes per word, reused for the next text.
 ///
 /// ```
 /// use hapax_dedup::Plain;
@@ -34,7 +34,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// The hashes of the words of a text, in order.
+    /// Returns the hashes of the words of a text, in order.
     pub fn words(&mut self, text: &str) -> &[u64] {
         self.words.clear();
         let bytes = text.as_bytes();
@@ -42,7 +42,7 @@ impl Plain {
         let (mut before, mut at) = (0u64, 0);
         while at < bytes.len() {
             let inside = word_bytes(bytes.get(at..).unwrap_or_default());
-            // Where a word begins or ends, the mask differs from itself one byte before.
+            // A bit is set where a word begins or ends.
             let mut edges = inside ^ (inside << 1 | before);
             before = inside >> 63;
             while edges != 0 {
@@ -61,14 +61,14 @@ impl Plain {
         &self.words
     }
 
-    /// The fingerprint of a text's words.
+    /// Returns the fingerprint of a text's words.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprint {
         let mut simhash = Simhash::new();
         simhash.add_all(self.words(text));
         simhash.finish()
     }
 
-    /// A text as a document, with fingerprint, sketch, digest and number of words.
+    /// Returns a text as a document, with fingerprint, sketch, digest and number of words.
     pub fn document<'a>(&mut self, key: &'a [u8], text: &str) -> Document<'a> {
         let words = self.words(text);
         let mut simhash = Simhash::new();
@@ -96,7 +96,7 @@ impl Plain {
         }
     }
 
-    /// A run of letters, digits and bytes above ASCII.
+    /// Adds the words in a run of letters, digits and non-ASCII bytes.
     #[inline]
     fn run(&mut self, text: &str, from: usize, to: usize) {
         let bytes = text.as_bytes().get(from..to).unwrap_or_default();
@@ -117,7 +117,7 @@ impl Plain {
         self.lower.clear();
         let mut rest = text;
         loop {
-            // Ideographs and kana are three bytes each but for the rarest, as are the marks between.
+            // Ideographs (except the rarest), kana and their punctuation are three bytes each.
             let threes = self.threes(rest.as_bytes().as_chunks().0);
             let mut chars = rest.get(3 * threes..).unwrap_or_default().chars();
             let Some(c) = chars.next() else { break };
@@ -134,8 +134,8 @@ impl Plain {
         self.end_word();
     }
 
-    /// Adds the characters at the front that are words by themselves, over the marks between them;
-    /// returns how many both are.
+    /// Adds the leading characters that are words by themselves and skips marks between them. Returns the number of
+    /// characters read.
     fn threes(&mut self, threes: &[[u8; 3]]) -> usize {
         if threes.first().is_none_or(|three| kind_of_three(*three).is_none()) {
             return 0;
@@ -143,8 +143,8 @@ impl Plain {
         self.end_word();
         let mut count = 0;
         for piece in threes.chunks(16) {
-            // Each hash is written over by the next if it was that of a mark: a branch would be
-            // foreseen wrongly at every mark.
+            // Without a branch: the hash of a mark is overwritten by the next. A branch would be mispredicted at
+            // every mark.
             let (mut hashes, mut found) = ([0; 16], 0usize);
             let mut stop = piece.len();
             for (place, &three) in piece.iter().enumerate() {
@@ -175,20 +175,20 @@ impl Plain {
     }
 }
 
-/// Scripts that are written without spaces between words.
+/// Returns whether a character belongs to a script without spaces between words.
 const fn is_word_by_itself(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The code point that three bytes of UTF-8 make, if they make one.
+/// Returns the code point of three bytes of UTF-8, if they are one character.
 #[inline(always)]
 const fn code_of_three([a, b, c]: [u8; 3]) -> u32 {
     (a as u32 & 0x0f) << 12 | (b as u32 & 0x3f) << 6 | c as u32 & 0x3f
 }
 
-/// 1 for three bytes that are a character that is a word by itself, 0 for one of the marks of
-/// [`is_plain_mark`], `None` for anything else.
+/// Returns 1 for three bytes that are a word by themselves, 0 for a mark of [`is_plain_mark`], `None` for anything
+/// else.
 #[inline(always)]
 fn kind_of_three([a, b, c]: [u8; 3]) -> Option<usize> {
     static ALONE: [u64; 1 << 10] = bits_of(true, false);
@@ -198,7 +198,7 @@ fn kind_of_three([a, b, c]: [u8; 3]) -> Option<usize> {
     (a >> 4 == 0xe && bit(&EITHER) == 1).then(|| bit(&ALONE) as usize)
 }
 
-/// A bit for each code point below 2^16: those that are words by themselves, the plain marks.
+/// Returns a bit for each code point below 2^16 that is a word by itself or a plain mark, as requested.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const fn bits_of(alone: bool, marks: bool) -> [u64; 1 << 10] {
     let mut bits = [0; 1 << 10];
@@ -219,13 +219,13 @@ const fn of_code(code: u32) -> u64 {
     mix64(code as u64 ^ 0x6861_7061_7800_0001)
 }
 
-/// The punctuation that such scripts use most; the tables would look for it last.
+/// Returns whether a character is common punctuation of such scripts. Unicode's tables would be slower.
 const fn is_plain_mark(c: char) -> bool {
     matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{3003}' | '\u{3008}'..='\u{3020}'
         | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
 }
 
-/// The hash of a word of up to 16 ASCII letters and digits at the start of `bytes`, in lower case.
+/// Returns the hash of a lower-cased word of up to 16 ASCII letters and digits at the start of `bytes`.
 #[inline(always)]
 fn short_ascii(bytes: &[u8], length: usize) -> Option<u64> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -234,7 +234,7 @@ fn short_ascii(bytes: &[u8], length: usize) -> Option<u64> {
     }
     let sixteen = bytes.first_chunk::<16>()?;
     let (low, high) = (u128::from_le_bytes(*sixteen), u128::MAX >> (128 - 8 * length.max(1)));
-    // Letters and digits have the bit of lower case, or get it without harm.
+    // Setting bit 0x20 lower-cases letters and does not change digits.
     let word = (low | 0x2020_2020_2020_2020_2020_2020_2020_2020) & high;
     if (word as u64 | (word >> 64) as u64) & HIGH != 0 {
         return None;
@@ -243,7 +243,7 @@ fn short_ascii(bytes: &[u8], length: usize) -> Option<u64> {
     Some(FeatureHash::Rapid.hash(lower.get(..length)?))
 }
 
-/// One bit for each of up to 64 bytes: a letter, a digit, or no ASCII at all.
+/// Returns one bit for each of up to 64 bytes: whether it is a letter, a digit or non-ASCII.
 #[inline(always)]
 fn word_bytes(bytes: &[u8]) -> u64 {
     let (eights, rest) = bytes.get(..bytes.len().min(64)).unwrap_or_default().as_chunks::<8>();
@@ -259,19 +259,18 @@ fn word_bytes(bytes: &[u8]) -> u64 {
     mask
 }
 
-/// The same for eight bytes in a word: comparisons of all bytes at once, by additions that cannot
-/// carry from one into the next.
+/// Computes the same for eight bytes in one word, by additions that cannot carry between bytes.
 #[inline(always)]
 const fn of_eight(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * ONES;
     let low = word & !HIGH;
     let lower = low | (0x20 * ONES);
-    // The high bit of a byte is set where it is at least the letter `a` (0x61), above `z`, ...
+    // The high bit of a byte is set if it is at least `a` (0x61), and cleared if it is above `z`.
     let letter = (lower + (0x80 - 0x61) * ONES) & !(lower + (0x80 - 0x7b) * ONES);
     let digit = (low + (0x80 - 0x30) * ONES) & !(low + (0x80 - 0x3a) * ONES);
     let bits = ((letter | digit | word) & HIGH) >> 7;
-    // The eight low bits side by side.
+    // Gathers the eight low bits.
     bits.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
@@ -280,7 +279,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, character by character.
+    /// Computes the words character by character.
     fn slowly(text: &str) -> Vec<u64> {
         let mut words = Vec::new();
         let mut word = String::new();

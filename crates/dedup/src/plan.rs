@@ -1,59 +1,55 @@
-//! Which arrangement of tables for how many fingerprints: a cost model, and what it says.
+//! A cost model that chooses the layout for a number of fingerprints.
 
 use crate::tables::Simd;
 use crate::tables::table::Shape;
 use crate::{Layout, LayoutError, MAX_DISTANCE};
 
-/// What one arrangement costs.
+/// The cost of one layout.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The scheme's name: `blocks`, `halves`, `probing`, `two-level`, with its numbers.
+    /// The scheme's name (`blocks`, `halves`, `probing`, `two-level`) and its parameters.
     pub name: String,
     /// The tables.
     pub layout: Layout,
-    /// Whether entries leave out the bits that their bucket implies.
+    /// Whether entries omit the bits that their bucket implies.
     pub packed: bool,
-    /// Expected candidates of a query that are compared in full, over all probes, for uniform
-    /// fingerprints.
+    /// Expected candidates that a query compares in full, over all probes, for uniform fingerprints.
     pub candidates: f64,
-    /// Bytes a fingerprint, over all tables, without the list of its documents.
+    /// Bytes per fingerprint over all tables, without the list of documents.
     pub bytes_per_fingerprint: f64,
     /// Bytes of all tables.
     pub bytes: f64,
-    /// Expected nanoseconds a query, looked up by itself: the terms times the model's constants.
+    /// Expected nanoseconds of a single query: the terms times the model's constants.
     pub nanoseconds: f64,
-    /// What the model multiplies with its constants, and adds up: 1, tables, probes, nanoseconds of
-    /// first lines, of the lines after them, candidates. `cargo bench -p hapax-dedup --bench cost`
-    /// fits the constants to measured queries.
+    /// The model's terms: 1, tables, probes, nanoseconds of first lines, nanoseconds of later lines, candidates.
+    /// `cargo bench -p hapax-dedup --bench cost` fits the constants to measured queries.
     pub terms: [f64; 6],
-    /// Whether it fits into the memory that was asked for.
+    /// Whether it fits into the given memory.
     pub fits: bool,
 }
 
-/// Nanoseconds that one read of a line takes, at random places of tables of so many bytes, when
-/// sixteen are asked for at once: measured by `cargo bench -p hapax-dedup --bench cost` but for the
-/// last, which goes on from them.
+/// Nanoseconds to read one cache line at a random place, by bytes of the tables, with sixteen reads in flight.
+/// Measured by `cargo bench -p hapax-dedup --bench cost`; the last entry is extrapolated.
 const LINE_COST: [(f64, f64); 6] =
     [(0.5e6, 2.4), (4e6, 3.9), (32e6, 12.3), (256e6, 22.6), (2e9, 24.4), (16e9, 30.0)];
-/// What a query costs, by [`Plan::terms`], and how many times as much in packed tables: fitted by
-/// the same bench to all schemes at 10^5 to 10^7 fingerprints, on 2026-11-24.
+/// Nanoseconds for each of [`Plan::terms`], and the factor for packed tables. The same bench fitted them to all
+/// schemes at 10^5 to 10^7 fingerprints on 2026-11-24.
 const COSTS: [f64; 6] = [111.52, 4.66, 5.02, 1.02, 0.23, 0.35];
 const PACKED_FACTOR: f64 = 1.12;
-/// An arrangement that takes so many times the cheapest's time is taken if it is smaller: the bits that its
-/// bucket implies need not stand in an entry.
+/// A smaller layout may take up to this factor of the fastest layout's time.
 const WORTH: f64 = 1.15;
-/// Of so few fingerprints the fastest is taken: there is nothing to be saved.
+/// Below this number of fingerprints size does not matter, and the fastest layout is chosen.
 const WORTH_FROM: u64 = 4096;
 
-/// Every scheme for this distance, costed for so many pages. The first is the one of choice: of those that fit
-/// into `memory` bytes and are nearly as fast as the fastest, the smallest; the others follow by time, what does
-/// not fit last.
+/// Returns the cost of every scheme for this distance and number of pages. The first is the recommended one: the
+/// smallest that fits into `memory` bytes and is nearly as fast as the fastest. The others follow by time; those that
+/// do not fit are last.
 ///
 /// # Errors
-/// A distance above 7 as `None`.
+/// `None` for a distance above 7.
 ///
 /// # Complexity
-/// Some twenty schemes, each a sum over its tables; nothing is built.
+/// About twenty schemes, each a sum over its tables. It builds nothing.
 ///
 /// # References
 /// G. Manku, A. Jain, A. Das Sarma, *Detecting near-duplicates for web crawling*, WWW 2007, section 3.
@@ -75,7 +71,6 @@ pub fn plans(pages: u64, distance: u32, memory: Option<f64>) -> Option<Vec<Plan>
     Some(plans)
 }
 
-/// Which of some plans for so many pages is the one of choice.
 fn choice(plans: &[Plan], pages: u64) -> usize {
     let worth = if pages < WORTH_FROM { 1.0 } else { WORTH };
     let fitting = || plans.iter().enumerate().filter(|(_, plan)| plan.fits);
@@ -88,7 +83,6 @@ fn choice(plans: &[Plan], pages: u64) -> usize {
     best.map_or(0, |(at, _)| at)
 }
 
-/// The arrangement of a new segment.
 pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool) {
     let rows = rows.max(1);
     let memory = bytes * rows as f64;
@@ -105,15 +99,15 @@ pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool
     }
 }
 
-/// Nanoseconds that a value takes in a table of a batch until its bucket is known, and that each
-/// other value of its bucket takes, by AVX-512, by AVX2 and without vector instructions: fitted by the
-/// bench `cost` to all pairs among 10^6 and 10^7; AVX2 on another machine, in proportion to the last.
+/// Nanoseconds in a batch: for a value in a table until its bucket is known, then for each other value of the bucket,
+/// with AVX-512, with AVX2 and without vector instructions. The bench `cost` fitted them to all pairs among 10^6 and
+/// 10^7; AVX2 was measured on another machine and scaled by the portable value.
 const BATCH_COSTS: [f64; 4] = [11.86, 0.03, 0.13, 0.32];
 
 impl Layout {
-    /// The cheapest tables in which all pairs of so many fingerprints are found at once, for
-    /// [`find_each`](crate::find_each): few and short ones for a small set, so that its fingerprints
-    /// are seldom moved, more and longer ones for a large set, so that few of them are compared.
+    /// Returns the cheapest layout to find all pairs of `count` fingerprints, for [`find_each`](crate::find_each). A
+    /// small set gets fewer tables with short leads, so that it is sorted less; a large set gets more tables with
+    /// long leads, so that fewer pairs are compared.
     ///
     /// # Errors
     /// [`LayoutError::Distance`] above [`MAX_DISTANCE`].
@@ -138,8 +132,7 @@ impl Layout {
         best.filter(|layout| layout.distance() == distance).ok_or(LayoutError::Distance(distance))
     }
 
-    /// What a batch of so many costs a value in these tables, in the terms of its model: tables, and
-    /// the values that share its buckets.
+    /// Returns the model's terms for one value in a batch: tables, and the values that share its buckets.
     pub fn batch_terms(&self, count: u64) -> [f64; 2] {
         let bucket = |lead| {
             let shape = Shape::new(lead, count, false);
@@ -149,8 +142,8 @@ impl Layout {
     }
 }
 
-/// The paper's four designs for distance 3: name, layout, and candidates a probe for so many
-/// fingerprints, as the paper counts them, by the shortest lead.
+/// Returns the paper's four designs for distance 3: name, layout, and candidates per probe among `pages`
+/// fingerprints, counted by the shortest lead as in the paper.
 pub fn published_designs(pages: u64) -> Vec<(&'static str, Layout, f64)> {
     let designs = [
         ("6 blocks, 3 lead", Layout::new(6, 3)),
@@ -211,7 +204,7 @@ fn cost(name: &str, layout: &Layout, packed: bool, pages: u64, memory: Option<f6
         bytes += count * shape.width as f64 + shape.directory_bytes() as f64;
     }
     let bucket_bytes = candidates / probes.max(1.0) * 8.0;
-    // The first line of a bucket is waited for; the next ones the machine fetches ahead.
+    // A query waits for the first line of a bucket; the hardware prefetches the next ones.
     let line = line_cost(bytes - directories);
     let terms = [
         1.0,
@@ -238,7 +231,7 @@ fn cost(name: &str, layout: &Layout, packed: bool, pages: u64, memory: Option<f6
     }
 }
 
-/// Between the measured sizes, by the logarithm.
+/// Interpolates between the measured sizes, by the logarithm of the size.
 fn line_cost(bytes: f64) -> f64 {
     let mut before = LINE_COST[0];
     for point in LINE_COST {

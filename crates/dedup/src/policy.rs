@@ -1,4 +1,4 @@
-//! When two documents are the same one: the levels of the decision and their evidence.
+//! Decides whether two documents are duplicates: levels, thresholds, rules and evidence.
 
 use std::cmp::Ordering;
 
@@ -12,16 +12,16 @@ use crate::side::Side;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Level {
-    /// The normalised text is equal.
+    /// The normalised texts are equal.
     Text,
-    /// A permuted Hamming table proposed it.
+    /// A permuted Hamming table proposed the document.
     Hamming,
-    /// A band of the sketch proposed it.
+    /// A band of the sketch proposed the document.
     Sketch,
 }
 
 impl Level {
-    /// The level's name in logs: `text`, `hamming`, `sketch`.
+    /// Returns the level's name in logs: `text`, `hamming`, `sketch`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -35,25 +35,25 @@ impl Level {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Neighbour {
-    /// The stored document.
+    /// The number of the stored document.
     pub id: DocId,
-    /// Its fingerprint.
+    /// The fingerprint of the stored document.
     pub fingerprint: Fingerprint,
     /// Hamming distance of the two fingerprints.
     pub distance: u32,
-    /// Estimated Jaccard similarity of the two texts, 1 where they are equal; else `None` where one has no
-    /// sketch.
+    /// Estimated Jaccard similarity of the two texts; 1 if they are equal. `None` if a sketch is missing and the
+    /// texts are not equal.
     pub similarity: Option<f64>,
-    /// The similarity that was asked for.
+    /// The similarity that the policy required.
     pub similarity_threshold: Option<f64>,
-    /// What found it.
+    /// The level that found the document.
     pub level: Level,
-    /// The Hamming table or the band that found it; `None` for equal text.
+    /// The index of the Hamming table or band that found the document; `None` for equal text.
     pub table: Option<usize>,
 }
 
 impl Neighbour {
-    /// Best first: equal text, then the most similar, then the nearest.
+    /// Orders neighbours best first: equal text, then highest similarity, then smallest distance.
     pub fn best_first(&self, other: &Self) -> Ordering {
         (other.level == Level::Text)
             .cmp(&(self.level == Level::Text))
@@ -67,68 +67,66 @@ impl Neighbour {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Verdict {
-    /// Nothing like it is stored; it is now, under this number.
+    /// No stored document is a duplicate. The document is stored under this number.
     New(DocId),
     /// The key was offered before, as new or as duplicate.
     Known(DocId),
-    /// It duplicates a stored document.
+    /// The document duplicates a stored document.
     Duplicate {
-        /// The number under which it is remembered.
+        /// The number under which the duplicate is recorded.
         id: DocId,
-        /// What it duplicates.
+        /// The stored document.
         of: Neighbour,
     },
 }
 
 /// Thresholds of the decision.
 ///
-/// The defaults were chosen on labelled pairs of web pages. A store refuses a similarity outside of 0 to 1, but for
-/// those of names, which may be above.
+/// The defaults were chosen on labelled pairs of web pages. A store rejects similarities outside 0 to 1. Thresholds
+/// for names may be above 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Policy {
     /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
     pub distance: u32,
-    /// Largest Hamming distance of a pair that its similarity confirms, below
-    /// [`similarity_sure`](Self::similarity_sure). Where more bits differ the words are others, and
-    /// only what is not text, such as code in two translations, is equal. Default 20.
+    /// Largest Hamming distance that a similarity below [`similarity_sure`](Self::similarity_sure) can confirm. If
+    /// more bits differ, the words differ, and only code or markup is equal. Default 20.
     pub max_distance: u32,
-    /// From this similarity on it does not matter how many bits differ: what one has more is a few
-    /// words that it repeats, such as those of comments. Default 0.75.
+    /// From this similarity on, the number of differing bits is ignored: the texts differ only in a few repeated
+    /// words, such as those of comments. Default 0.75.
     pub similarity_sure: f64,
-    /// Smallest estimated similarity that confirms a candidate of another site. Default 0.5.
+    /// Smallest estimated similarity that confirms a candidate from another site. Default 0.5.
     pub similarity: f64,
-    /// The same for two documents of one site, which share a template. Default 0.55.
+    /// Smallest similarity for two documents of one site, which share a template. Default 0.55.
     pub similarity_same_site: f64,
-    /// Documents with fewer tokens are short: one changed word moves many bits of their
-    /// fingerprints. Default 50.
+    /// Documents with fewer tokens are short: one changed word flips several bits of the fingerprint. Default 50.
     pub short_tokens: u32,
     /// Smallest similarity for short documents. Default 0.65.
     pub similarity_short: f64,
-    /// Documents with fewer tokens have little text, and what is compared is mostly the template. If
-    /// either has a name, they are different unless they are of one site and have the same names.
-    /// Default 15.
+    /// Documents with fewer tokens are thin: most of the compared text is the template. If either has a name, they
+    /// are different unless they share site and names. Default 15.
     pub little_tokens: u32,
-    /// Smallest similarity for those. Default 0.7.
+    /// Smallest similarity for thin documents. Default 0.7.
     pub similarity_little: f64,
-    /// Below so many tokens, two documents of one site are mostly template: they are different if
-    /// their numbers conflict. Default 200.
+    /// Two documents of one site with fewer tokens are mostly template: they are different if their numbers conflict.
+    /// Default 200.
     pub template_tokens: u32,
-    /// Smallest similarity for those that share no name, and for such of two sites that have names. Default 0.85.
+    /// Smallest similarity below [`template_tokens`](Self::template_tokens), for one site without a shared name and
+    /// for two sites with different names. Default 0.85.
     pub similarity_template: f64,
-    /// Below so many tokens, [`similarity_name`](Self::similarity_name) holds for two documents of
-    /// one site that share no name, or whose first names differ in numbers alone ([`name_hash`]);
-    /// above, [`similarity_name_long`](Self::similarity_name_long). Default 400.
+    /// The limit between short and long documents of one site that share no name, or whose first names differ only in
+    /// numbers ([`name_hash`]). Shorter ones use [`similarity_name`](Self::similarity_name), longer ones
+    /// [`similarity_name_long`](Self::similarity_name_long). Default 400.
     pub name_tokens: u32,
-    /// Smallest similarity for those; above 1, only equal text is left. Default 2.
+    /// Smallest similarity for the shorter ones; above 1, only equal text counts. Default 2.
     pub similarity_name: f64,
-    /// Smallest similarity for longer ones. 64 samples read a true similarity of .89 as 1 now and then. Default 2.
+    /// Smallest similarity for the longer ones. 64 samples can estimate a true similarity of .89 as 1. Default 2.
     pub similarity_name_long: f64,
-    /// From this estimated similarity on a document that a band of the sketch proposes is compared by its text, where
-    /// the caller has the texts ([`Confirm`](crate::Confirm)). Default .2.
+    /// Smallest estimated similarity at which a document proposed by a sketch band is compared by its text, if the
+    /// caller has texts ([`Confirm`](crate::Confirm)). Default .2.
     pub similarity_compared: f64,
-    /// The papers' decision: equal text or Hamming distance alone. Default off.
+    /// Use the papers' decision: equal text or Hamming distance only. Default off.
     pub hamming_only: bool,
 }
 
@@ -155,37 +153,37 @@ impl Default for Policy {
     }
 }
 
-/// More than the greatest similarity there is.
+/// Above every possible similarity.
 const ONLY_EQUAL: f64 = 2.0;
 
-/// A reason to ask for a similarity.
+/// A reason to require a similarity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
     /// The documents are of different sites: [`Policy::similarity`].
     OtherSite,
-    /// They are of one site: [`Policy::similarity_same_site`].
+    /// They are of the same site: [`Policy::similarity_same_site`].
     SameSite,
     /// One is short: [`Policy::similarity_short`].
     Short,
-    /// One has little text: [`Policy::similarity_little`], and only equal text is left where sites or
-    /// names differ.
+    /// One is thin: [`Policy::similarity_little`]. If sites or names differ, only equal text counts.
     Little,
-    /// They are of one site, fairly short, and share no name: [`Policy::similarity_template`].
+    /// They are of one site, below [`Policy::template_tokens`], and share no name: [`Policy::similarity_template`].
     Template,
-    /// They are of one site, fairly short, and their numbers conflict: only equal text is left.
+    /// They are of one site, below [`Policy::template_tokens`], and their numbers conflict: only equal text counts.
     Numbers,
-    /// They are of one site and call themselves differently: [`Policy::similarity_name`].
+    /// They are of one site and have different names: [`Policy::similarity_name`].
     Name,
-    /// They are of two sites, fairly short, and call themselves differently, as two pages of a template of which
-    /// the one lies on a mirror: [`Policy::similarity_template`].
+    /// They are of two sites, below [`Policy::template_tokens`], and have different names, like two pages of a
+    /// template of which one is on a mirror: [`Policy::similarity_template`].
     OtherPage,
-    /// They are of one site, and their first names differ in numbers alone ([`name_hash`]): the same.
+    /// They are of one site, and their first names differ only in numbers ([`name_hash`]):
+    /// [`Policy::similarity_name`].
     NumberedName,
 }
 
 impl Rule {
-    /// The rule in words.
+    /// Returns a description of the rule.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OtherSite => "different sites",
@@ -218,8 +216,8 @@ impl Policy {
         wrong.map_or(Ok(()), |(name, value, _)| Err(Error::Threshold { name, value }))
     }
 
-    /// Every rule that speaks about two documents, with the similarity it asks for. The strictest
-    /// counts; above 1 only equal text is left.
+    /// Returns every rule that applies to two documents, with the similarity it requires. The strictest rule decides;
+    /// above 1, only equal text counts.
     pub fn rules(&self, a: Side<'_>, b: Side<'_>) -> Vec<(Rule, f64)> {
         let tokens = a.tokens.min(b.tokens);
         let mut rules = Vec::with_capacity(5);
@@ -257,32 +255,31 @@ impl Policy {
         rules
     }
 
-    /// The similarity that must be reached by two documents.
+    /// Returns the similarity that two documents must reach.
     pub fn threshold(&self, a: Side<'_>, b: Side<'_>) -> f64 {
         self.rules(a, b).into_iter().map(|(_, similarity)| similarity).fold(0.0, f64::max)
     }
 
-    /// Whether two documents of equal text call themselves differently, and the text is so short that it
-    /// may be what all pages of a kind say: what each shop of a chain says of itself, under its town.
+    /// Returns whether two documents of equal text have different names and so little text that it may be shared by
+    /// all pages of a kind: for example, what each shop of a chain says about itself.
     fn names_tell_apart(&self, a: Side<'_>, b: Side<'_>) -> bool {
         let most = if a.site == b.site { self.template_tokens } else { self.short_tokens };
         a.tokens.min(b.tokens) < most && Self::names_differ(a, b)
     }
 
-    /// Returns whether two documents have other names, or names that differ in numbers alone.
+    /// Returns whether two documents have different names, or first names that differ only in numbers.
     pub(crate) fn names_differ(a: Side<'_>, b: Side<'_>) -> bool {
         named_differently(a.names, b.names) || numbered_differently(a.names[0], b.names[0])
     }
 
-    /// Whether so many bits differ that the words are others, whatever else is alike.
+    /// Returns whether so many bits differ that the words must differ too.
     pub fn words_differ(&self, similarity: f64, distance: u32) -> bool {
         distance > self.max_distance && similarity < self.similarity_sure
     }
 
-    /// Whether a candidate at this Hamming distance is confirmed, and with which similarity and threshold.
+    /// Returns similarity and threshold if a candidate at this Hamming distance is confirmed.
     ///
-    /// Without sketches on both sides the distance alone decides, and for short documents nothing
-    /// but equal text.
+    /// If a sketch is missing, the distance alone decides; short documents then need equal text.
     pub fn confirm(
         &self,
         level: Level,
@@ -292,7 +289,7 @@ impl Policy {
     ) -> Option<(Option<f64>, Option<f64>)> {
         let similarity = similarity_of(a, b);
         if level == Level::Text {
-            // Under the papers' policy nothing but text and distance is looked at.
+            // The papers' policy looks at text and distance only.
             let numbers = a.site == b.site && a.numbers.conflict(&b.numbers);
             return (self.hamming_only || !(numbers || self.names_tell_apart(a, b)))
                 .then_some((similarity.or(Some(1.0)), None));
@@ -313,9 +310,9 @@ impl Policy {
         }
     }
 
-    /// Returns the evidence that one document duplicates the stored document `id`, and whether it is
-    /// [confirmed](Self::confirm). `found` is the level that proposed it, and the table. Of both, fingerprints and
-    /// sides, the second is the stored document's.
+    /// Returns the evidence that a document duplicates the stored document `id`, and whether it is
+    /// [confirmed](Self::confirm). `found` is the level and the table that proposed it. In both arrays the stored
+    /// document is the second.
     pub fn weigh(
         &self,
         id: DocId,
@@ -335,7 +332,7 @@ impl Policy {
         (neighbour, confirmed.is_some())
     }
 
-    /// The neighbour of [`weigh`](Self::weigh), if it is confirmed.
+    /// Returns the neighbour of [`weigh`](Self::weigh), if it is confirmed.
     pub fn neighbour(
         &self,
         id: DocId,
@@ -347,8 +344,8 @@ impl Policy {
         confirmed.then_some(neighbour)
     }
 
-    /// Returns whether a pair has the similarity that was asked for, where that is more than the default: then a
-    /// comparison of texts does not do without it.
+    /// Returns whether a pair reaches the required similarity, where the caller set that above the default. A
+    /// comparison of texts does not replace such a threshold.
     pub(crate) fn reaches_what_was_asked(&self, near: &Neighbour, one_site: bool) -> bool {
         let default = Self::default();
         let (asked, default) = if one_site {
@@ -361,7 +358,7 @@ impl Policy {
             || near.similarity.is_none_or(|similarity| similarity >= asked)
     }
 
-    /// Returns whether a proposed document is similar enough that its text is worth a comparison.
+    /// Returns whether a proposed document is similar enough to compare its text.
     pub fn is_in_doubt(&self, proposed: &Neighbour) -> bool {
         proposed.level != Level::Sketch
             || proposed.similarity.is_some_and(|value| value >= self.similarity_compared)
@@ -372,9 +369,10 @@ fn similarity_of(a: Side<'_>, b: Side<'_>) -> Option<f64> {
     Some(a.sketch?.similarity(b.sketch?))
 }
 
-/// The hash of a name for [`Side::names`], of the hashes of all of it and of it with every number as one
-/// and the same: names that differ in numbers alone have the upper half in common, equal names both.
-/// Of a name without numbers it is `whole`, so whoever has no such second hash gives the first twice.
+/// Combines the hash of a whole name and the hash of the name with every number masked, for [`Side::names`].
+///
+/// Names that differ only in numbers share the upper half; equal names share both. For a name without numbers both
+/// hashes are `whole`, so a caller without masked hashes passes `whole` twice.
 ///
 /// ```
 /// use hapax_dedup::{FeatureHash, name_hash};
@@ -387,7 +385,6 @@ pub const fn name_hash(whole: u64, numbers_masked: u64) -> u64 {
     (numbers_masked >> 32 << 32) | (whole & 0xFFFF_FFFF)
 }
 
-/// Two names that are the same but for their numbers.
 const fn numbered_differently(a: u64, b: u64) -> bool {
     a != b && a >> 32 == b >> 32 && a >> 32 != 0
 }
@@ -396,7 +393,6 @@ fn shared_name(a: [u64; 2], b: [u64; 2]) -> bool {
     a.iter().any(|name| *name != 0 && b.contains(name))
 }
 
-/// Both have a name, and none in common.
 fn named_differently(a: [u64; 2], b: [u64; 2]) -> bool {
     is_named(a) && is_named(b) && !shared_name(a, b)
 }
@@ -419,7 +415,7 @@ mod tests {
         let policy = Policy::default();
         let sketch =
             |from: u64| Sketch::from_hashes((from..from + 2000).map(crate::mix64)).unwrap();
-        // 33 of 47 shingles are shared, then 19 of 21.
+        // The documents share 33 of 47 shingles, then 19 of 21.
         let (one, half, most) = (sketch(0), sketch(350), sketch(100));
         let ask = |other: &Sketch, distance| {
             let side = |sketch| Side { sketch: Some(sketch), ..side(900, 0, [0; 2]) };
@@ -483,7 +479,7 @@ mod tests {
             |tokens, names| policy.threshold(side(tokens, 1, [one, 9]), side(tokens, 1, names));
         assert_eq!(ask(300, [other, 9]), policy.similarity_name);
         assert_eq!(ask(900, [other, 9]), policy.similarity_name_long);
-        // The same name; a word that differs; a second name; hashes of others, which say no such thing.
+        // The same name; another word; another second name; unmasked hashes, which carry no such evidence.
         for names in [[one, 9], [name_hash(1, 6 << 32), 9], [one, other]] {
             assert_eq!(ask(300, names), policy.similarity_same_site, "{names:x?}");
         }
@@ -503,7 +499,7 @@ mod tests {
         for other in [side(14, 2, [5, 6]), side(14, 1, [5, 7]), side(14, 1, [0, 0])] {
             assert!(ask(little, other) > 1.0 && ask(other, little) > 1.0, "{other:?}");
         }
-        // Without names, and with a word more, it is a short text like any other.
+        // Without names, or with one more word, it is a short text like any other.
         assert_eq!(ask(side(14, 0, [0; 2]), side(14, 3, [0; 2])), policy.similarity_short);
         assert_eq!(ask(side(15, 2, [5, 6]), side(15, 1, [5, 6])), policy.similarity_short);
     }

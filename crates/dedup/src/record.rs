@@ -1,4 +1,4 @@
-//! Documents, as they are offered and as they are stored.
+//! Offered and stored documents.
 
 use crate::side::Side;
 use crate::{Fingerprint, Numbers, Sketch};
@@ -9,32 +9,31 @@ pub type DocId = u64;
 /// A document as the caller offers it.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// The caller's own identity of the document, such as its URL.
+    /// The caller's key for the document, such as its URL.
     pub key: &'a [u8],
-    /// Its simhash.
+    /// The simhash.
     pub fingerprint: Fingerprint,
-    /// A digest of its normalised text, for exact duplicates; `None` when it has no text.
+    /// A digest of the normalised text, for exact duplicates; `None` without a text.
     pub digest: Option<[u8; 16]>,
-    /// Its sketch, for similarity; without one only the classic verdict is possible.
+    /// The sketch, for similarity; without it the distance alone decides.
     pub sketch: Option<Sketch>,
-    /// How many content tokens it has; `u32::MAX` if unknown. Zero means no text: such documents
-    /// duplicate nothing.
+    /// The number of content tokens; `u32::MAX` if unknown. A document with 0 tokens has no text and duplicates
+    /// nothing.
     pub tokens: u32,
-    /// Equal for documents of one site, where templates are shared and a stricter threshold holds.
+    /// A hash of the site. Documents of one site share templates, so stricter thresholds apply.
     pub site: u64,
-    /// Hashes of what it calls itself, such as main heading and title, 0 for none: pages of one
-    /// site that have no name in common are mostly different pages of one template. By
-    /// [`name_hash`](crate::name_hash) so are those whose first names differ in numbers alone.
+    /// Hashes of the page names, such as heading and title; 0 for none. Pages of one site are usually different if
+    /// they share no name, or if first names differ only in numbers ([`name_hash`](crate::name_hash)).
     pub names: [u64; 2],
-    /// The numbers in its text: short documents of one site whose numbers conflict are different.
+    /// The numbers in the text: short documents of one site with conflicting numbers are different.
     pub numbers: Numbers,
-    /// When it was seen, by the caller's clock (seconds since 1970, say), for
-    /// [`Store::expire`](crate::Store::expire); 0 never expires.
+    /// The time by the caller's clock, such as seconds since 1970, for [`Store::expire`](crate::Store::expire); 0
+    /// never expires.
     pub time: u64,
 }
 
 impl<'a> Document<'a> {
-    /// A document of which only key and fingerprint are known: it gets the classic verdict.
+    /// Creates a document of key and fingerprint; the distance alone decides about it.
     pub const fn new(key: &'a [u8], fingerprint: Fingerprint) -> Self {
         Self {
             key,
@@ -49,7 +48,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// What the decision looks at in it.
+    /// Returns the part that the decision uses.
     pub const fn side(&self) -> Side<'_> {
         Side {
             sketch: self.sketch.as_ref(),
@@ -61,47 +60,46 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A document as the store holds it.
+/// A stored document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its number.
+    /// The number.
     pub id: DocId,
     /// The document it duplicates, if it was discarded.
     pub of: Option<DocId>,
-    /// Its simhash.
+    /// The simhash.
     pub fingerprint: Fingerprint,
-    /// Digest of its normalised text.
+    /// A digest of the normalised text.
     pub digest: Option<[u8; 16]>,
-    /// Its sketch.
+    /// The sketch.
     pub sketch: Option<Sketch>,
-    /// How many content tokens it has.
+    /// The number of content tokens.
     pub tokens: u32,
-    /// Its site.
+    /// The hash of the site.
     pub site: u64,
-    /// Hashes of what it calls itself, or 0.
+    /// Hashes of the page names, or 0.
     pub names: [u64; 2],
-    /// The numbers in its text.
+    /// The numbers in the text.
     pub numbers: Numbers,
-    /// When it was seen, by the caller's clock; 0 if unknown.
+    /// The time by the caller's clock; 0 if unknown.
     pub time: u64,
-    /// Whether it is in the tables, so that others can be found to duplicate it.
+    /// Whether it is in the tables, so that later documents can duplicate it.
     pub indexed: bool,
-    /// Whether the digest was made by a method without known collisions, see
-    /// [`Options::strong_digests`](crate::Options::strong_digests).
+    /// Whether the digest is strong, see [`Options::strong_digests`](crate::Options::strong_digests).
     pub strong_digest: bool,
     /// The caller's key.
     pub key: Vec<u8>,
 }
 
 impl Record {
-    /// Whether both records have a digest, of one method, and the digests are equal.
+    /// Returns whether both have digests of one kind, and these are equal.
     pub fn has_digest_of(&self, other: &Self) -> bool {
         self.digest.is_some()
             && self.digest == other.digest
             && self.strong_digest == other.strong_digest
     }
 
-    /// The record as a document to be offered.
+    /// Returns the record as a document to offer.
     pub fn document(&self) -> Document<'_> {
         Document {
             key: &self.key,

@@ -1,23 +1,23 @@
-//! The plain ways to find everything within a distance: what the tables are held against.
+//! Reference implementations of the search within a distance, for tests of the tables.
 
 use crate::Fingerprint;
 
-/// The largest distance for which [`near_by_probing`] and [`ExpandedSet`] are reasonable: 43,745
-/// variants of a fingerprint at 3, 679,121 at 4.
+/// The largest distance for [`near_by_probing`] and [`ExpandedSet`]: a fingerprint has 43,745 variants at 3, and
+/// 679,121 at 4.
 pub const MAX_VARIANT_DISTANCE: u32 = 3;
 
-/// Every distinct one of `stored` within `distance` of `query`, nearest first, then by value: the
-/// exhaustive scan.
+/// Scans `stored` exhaustively. Returns the distinct fingerprints within `distance` of `query`, nearest first, then
+/// by value.
 ///
 /// # Complexity
-/// One comparison a stored fingerprint.
+/// One comparison per stored fingerprint.
 pub fn near_by_scan(stored: &[Fingerprint], query: Fingerprint, distance: u32) -> Vec<Fingerprint> {
     let near = stored.iter().copied().filter(|&other| query.distance(other) <= distance);
     in_order(near.collect(), query)
 }
 
-/// The same for a sorted list, by looking up every variant of the query with up to `distance` bits
-/// flipped; `None` above [`MAX_VARIANT_DISTANCE`].
+/// Returns the same for a sorted list: looks up every variant of the query with up to `distance` flipped bits. `None`
+/// above [`MAX_VARIANT_DISTANCE`].
 ///
 /// # Complexity
 /// A binary search for each of the sum of C(64, i) variants.
@@ -41,19 +41,18 @@ pub fn near_by_probing(
     Some(in_order(found, query))
 }
 
-/// All variants of the stored fingerprints, sorted, so that a query is one search: the second
-/// extreme, as fast as can be and 43,745 times as large.
+/// All variants of the stored fingerprints, sorted, so that a query is one search: the paper's second extreme,
+/// fastest and 43,745 times as large.
 ///
 /// # References
 /// As [`near_by_probing`].
 #[derive(Clone, Debug)]
 pub struct ExpandedSet {
-    /// Variant and original.
     variants: Vec<(Fingerprint, Fingerprint)>,
 }
 
 impl ExpandedSet {
-    /// The set for one distance; `None` above [`MAX_VARIANT_DISTANCE`].
+    /// Builds the set for one distance; `None` above [`MAX_VARIANT_DISTANCE`].
     pub fn new(stored: &[Fingerprint], distance: u32) -> Option<Self> {
         if distance > MAX_VARIANT_DISTANCE {
             return None;
@@ -67,7 +66,7 @@ impl ExpandedSet {
         Some(Self { variants: all })
     }
 
-    /// What [`near_by_scan`] returns.
+    /// Returns the result of [`near_by_scan`].
     ///
     /// # Complexity
     /// One binary search.

@@ -1,4 +1,4 @@
-//! What is stored of one document, and how it lies in a journal frame.
+//! The stored fields of a document and their encoding in a journal frame.
 
 use crate::record::{DocId, Document, Record};
 use crate::side::Side;
@@ -6,12 +6,11 @@ use crate::{Fingerprint, NUMBERS_SIZE, Numbers, SKETCH_SIZE, Sketch};
 
 pub(crate) const HAS_DIGEST: u8 = 1;
 pub(crate) const HAS_SKETCH: u8 = 2;
-/// The document is in the tables: others can be its duplicates.
+/// The document is in the tables: later documents can duplicate it.
 pub(crate) const INDEXED: u8 = 4;
-/// Since format 4: the digest was made by a method without known collisions.
+/// Since format 4: the digest has no known collisions.
 pub(crate) const STRONG: u8 = 32;
 
-/// One document as it is stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     pub(crate) fingerprint: Fingerprint,
@@ -47,7 +46,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The row with the mark of a strong digest, or without it.
     pub(crate) fn with_strong_digest(mut self, strong: bool) -> Self {
         self.flags &= !STRONG;
         if strong && self.digest.is_some() {
@@ -74,7 +72,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What the decision looks at in it.
     pub(crate) const fn side(&self) -> Side<'_> {
         Side {
             sketch: self.sketch.as_ref(),
@@ -87,7 +84,7 @@ impl<'a> Row<'a> {
 }
 
 impl Record {
-    /// The record in bytes, as it lies in a journal (FORMAT.md), for stores elsewhere.
+    /// Encodes the record as in a journal frame (FORMAT.md), for stores outside this crate.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let document = self.document();
@@ -96,7 +93,7 @@ impl Record {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) gave; `None` if it is no record.
+    /// Decodes the output of [`to_bytes`](Self::to_bytes); `None` if the bytes are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (id, row) = decode(bytes)?;
         Some(row.record(id))
@@ -107,8 +104,8 @@ const HAS_OF: u8 = 8;
 const HAS_NUMBERS: u8 = 16;
 const FLAGS: u8 = HAS_DIGEST | HAS_SKETCH | INDEXED | HAS_OF | HAS_NUMBERS | STRONG;
 
-/// Appends a document as it lies in a journal frame: id, flags, fingerprint, tokens, site, names,
-/// time, then the optional parts and the key, all little-endian.
+/// Appends a document as in a journal frame: id, flags, fingerprint, tokens, site, names, time, then the optional
+/// parts and the key, little-endian.
 pub(crate) fn encode(id: DocId, row: &Row<'_>, out: &mut Vec<u8>) {
     out.extend(id.to_le_bytes());
     let of = if row.of.is_some() { HAS_OF } else { 0 };
@@ -133,11 +130,11 @@ pub(crate) fn encode(id: DocId, row: &Row<'_>, out: &mut Vec<u8>) {
     out.extend(row.key);
 }
 
-/// Reads what [`encode`] wrote; `None` if it is no document.
+/// Decodes the output of [`encode`]; `None` if the bytes are invalid.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<(DocId, Row<'_>)> {
     let id = u64::from_le_bytes(take(&mut bytes)?);
     let [flags] = take(&mut bytes)?;
-    // A mark of a digest that is not there was written by nobody.
+    // No writer sets the mark of a strong digest without a digest.
     if flags & !FLAGS != 0 || flags & (STRONG | HAS_DIGEST) == STRONG {
         return None;
     }

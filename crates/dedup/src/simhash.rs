@@ -1,7 +1,6 @@
 use crate::{Fingerprint, mix64};
 
-/// What a bit becomes when its tally is exactly zero. The publications differ, so it belongs to the
-/// recipe of a fingerprint.
+/// The value of a bit whose tally is exactly zero. Publications differ, so it is part of the recipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TieRule {
     /// Zero stays 0 (`sum > 0` sets the bit), as in Charikar's random hyperplanes and simhash-cpp.
@@ -13,11 +12,11 @@ pub enum TieRule {
 
 /// Accumulates weighted, hashed features into a [`Fingerprint`].
 ///
-/// Each bit of a feature's hash votes with the feature's weight: for, if it is 1, against, if 0.
-/// The sign of the tally is the bit of the fingerprint. The order of features does not matter.
+/// Each bit of a feature's hash adds the feature's weight if it is 1, and subtracts it if it is 0. The sign of the
+/// tally is the bit of the fingerprint. The order of features does not matter.
 ///
 /// # Complexity
-/// 64 additions a feature, no allocation.
+/// 64 additions per feature, no allocation.
 ///
 /// # References
 /// M. Charikar, *Similarity estimation techniques from rounding algorithms*, STOC 2002;
@@ -46,17 +45,17 @@ impl Default for Simhash {
 }
 
 impl Simhash {
-    /// An empty accumulator with [`TieRule::Zero`].
+    /// Returns an empty accumulator with [`TieRule::Zero`].
     pub const fn new() -> Self {
         Self::with_tie(TieRule::Zero)
     }
 
-    /// An empty accumulator with this rule for ties.
+    /// Returns an empty accumulator with this rule for ties.
     pub const fn with_tie(tie: TieRule) -> Self {
         Self { tally: [0; 64], tie }
     }
 
-    /// Adds one feature by its hash. Weights are exact up to a sum of 2^63.
+    /// Adds one feature by its hash. Sums of weights are exact up to 2^63.
     pub fn add(&mut self, hash: u64, weight: u32) {
         let weight = i64::from(weight);
         for (bit, tally) in self.tally.iter_mut().enumerate() {
@@ -65,13 +64,12 @@ impl Simhash {
         }
     }
 
-    /// Adds many features with their weights, faster than one by one: the votes for each bit are summed in
-    /// 32 bits, and those against follow from the sum of all weights.
+    /// Adds features with their weights, faster than [`add`](Self::add): it sums positive votes in 32 bits and
+    /// derives the negative ones from the sum of all weights.
     ///
     /// # Complexity
-    /// 64 additions a feature, some at a time.
+    /// 64 additions per feature, vectorised.
     pub fn add_weighted(&mut self, features: impl IntoIterator<Item = (u64, u32)>) {
-        /// Of one half of the bits.
         #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
         const MASKS: [u32; 32] = {
             let mut masks = [0; 32];
@@ -97,7 +95,7 @@ impl Simhash {
         self.count(&mut votes, sum);
     }
 
-    /// Moves votes for each bit, of `sum` in all, to the tally.
+    /// Moves the votes for each bit, out of `sum`, to the tally.
     fn count(&mut self, votes: &mut [[u32; 32]; 2], sum: u32) {
         for (tally, votes) in self.tally.iter_mut().zip(votes.as_flattened_mut()) {
             let own = 2 * i64::from(std::mem::take(votes)) - i64::from(sum);
@@ -105,11 +103,10 @@ impl Simhash {
         }
     }
 
-    /// Adds many features of weight 1, faster than one by one: the votes are counted in bit planes,
-    /// 64 counters at a time.
+    /// Adds features of weight 1, faster than one by one: it counts votes in bit planes, 64 counters at a time.
     ///
     /// # Complexity
-    /// About five operations on words a feature.
+    /// About five word operations per feature.
     ///
     /// # References
     /// S. Harley, R. Seal: carry-save adders for counting bits (in H. Warren, *Hacker's Delight*, 5-1).
@@ -126,14 +123,13 @@ impl Simhash {
         }
     }
 
-    /// Adds one feature of a kind, with the weight that its kind has. Equal hashes of two kinds are
-    /// two features.
+    /// Adds one feature with the weight of its kind. Equal hashes of two kinds are two features.
     pub fn add_kind(&mut self, weights: &Weights, kind: FeatureKind, hash: u64) {
         self.add(kind.tag(hash), weights.of(kind));
     }
 
-    /// The fingerprint of what was added. Without features it is all zeroes (or all ones, by the
-    /// tie rule); callers should not compare texts that have none.
+    /// Returns the fingerprint. Without features it is all zeroes, or all ones by the tie rule; do not compare such
+    /// fingerprints.
     pub fn finish(&self) -> Fingerprint {
         let bits = self.tally.iter().enumerate().fold(0u64, |bits, (bit, &tally)| {
             let set = match self.tie {
@@ -146,7 +142,7 @@ impl Simhash {
     }
 }
 
-/// What a feature is taken from.
+/// The source of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeatureKind {
@@ -158,13 +154,13 @@ pub enum FeatureKind {
     Heading,
     /// An embedded image, by its address or content.
     Image,
-    /// One of a few possible values, such as a category or a language.
+    /// An enumerated value, such as a category or a language.
     Value,
 }
 
 impl FeatureKind {
-    /// Features of the text keep their hashes, so that a fingerprint of text alone is the same with
-    /// and without kinds. The constants are part of every recipe that uses kinds.
+    /// Returns the hash of a feature of this kind. Text features keep their hashes, so a fingerprint of text alone is
+    /// the same with and without kinds. The constants are part of every recipe that uses kinds.
     const fn tag(self, hash: u64) -> u64 {
         match self {
             Self::Shingle => hash,
@@ -176,21 +172,21 @@ impl FeatureKind {
     }
 }
 
-/// The constant weight of each kind of feature: data of a recipe. Read from a file, a kind that is not
-/// named has its default, and a name that is none is an error.
+/// The weight of each kind of feature: part of a recipe. In a file, a missing kind has its default, and an unknown
+/// name is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Weights {
-    /// Of a word or shingle of the text. Default 1.
+    /// Weight of a word or shingle of the text. Default 1.
     pub shingle: u32,
-    /// Of a word of the title. Default 1.
+    /// Weight of a word of the title. Default 1.
     pub title: u32,
-    /// Of a word of a heading. Default 1.
+    /// Weight of a word of a heading. Default 1.
     pub heading: u32,
-    /// Of an embedded image. Default 1.
+    /// Weight of an embedded image. Default 1.
     pub image: u32,
-    /// Of an enumerated value. Default 1.
+    /// Weight of an enumerated value. Default 1.
     pub value: u32,
 }
 
@@ -201,7 +197,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The weight of a kind.
+    /// Returns the weight of a kind.
     pub const fn of(&self, kind: FeatureKind) -> u32 {
         match kind {
             FeatureKind::Shingle => self.shingle,
@@ -214,15 +210,15 @@ impl Weights {
 }
 
 const PLANES: usize = 16;
-/// So many features are counted before the planes would overflow.
+/// The most features that the planes count without overflow.
 const MOST_PLANED: usize = (1 << PLANES) - 1;
 
-/// 64 counters, sideways: plane `p` holds bit `p` of each.
+/// 64 counters in bit planes: plane `p` holds bit `p` of each counter.
 #[derive(Default)]
 struct Planes([u64; PLANES]);
 
 impl Planes {
-    /// Adds a bit of value `2^from` to each counter.
+    /// Adds `2^from` to each counter whose bit is set.
     #[inline(always)]
     fn carry(&mut self, from: usize, bits: u64) {
         let mut carry = bits;
@@ -234,7 +230,7 @@ impl Planes {
         }
     }
 
-    /// Seven adders turn eight features and the three lowest planes into those planes and one carry.
+    /// Adds eight features with seven full adders over the three lowest planes and one carry.
     #[inline(always)]
     fn add_eight(&mut self, &[a, b, c, d, e, f, g, h]: &[u64; 8]) {
         let [ones, twos, fours, ..] = self.0;
@@ -250,7 +246,6 @@ impl Planes {
         self.carry(3, eights);
     }
 
-    /// The counter of a bit.
     fn count(&self, bit: usize) -> i64 {
         let planes = self.0.iter().enumerate();
         planes.fold(0, |sum, (plane, bits)| sum | ((bits >> bit & 1) << plane) as i64)
@@ -307,7 +302,7 @@ mod tests {
         assert_eq!(text.finish().bits(), 77);
     }
 
-    /// They are part of every recipe that uses kinds: these must never change.
+    /// Part of every recipe that uses kinds: these values must never change.
     #[test]
     fn golden_fingerprints_of_each_kind() {
         let weights = Weights { shingle: 2, title: 3, heading: 5, image: 7, value: 11 };

@@ -2,17 +2,17 @@ use crate::Simd;
 use crate::hash::mix64;
 use crate::tables::simd::{Kernel, Scan};
 
-/// How many min-hashes a sketch holds.
+/// The number of min-hashes in a sketch.
 pub const SKETCH_SIZE: usize = 64;
-/// How many bands a sketch is cut into for candidate look-ups.
+/// The number of bands of a sketch, for candidate look-ups.
 pub const BANDS: usize = 16;
 const ROWS: usize = SKETCH_SIZE / BANDS;
 
-/// 64 min-hashes of 8 bits over a set of shingles: estimates the Jaccard similarity of two texts
-/// with a standard error of at most 1/16.
+/// 64 min-hashes of 8 bits over a set of shingles. It estimates the Jaccard similarity of two texts with a standard
+/// error of at most 1/16.
 ///
-/// Cut into 16 bands of 4 rows it also proposes candidates: a pair of similarity .6 shares a band
-/// with probability .89, one of .5 with .64.
+/// 16 bands of 4 rows propose candidates: a pair of similarity .6 shares a band with probability .89, a pair of .5
+/// with .64.
 ///
 /// # References
 /// A. Broder, *On the resemblance and containment of documents*, 1997;
@@ -21,11 +21,10 @@ const ROWS: usize = SKETCH_SIZE / BANDS;
 pub struct Sketch([u8; SKETCH_SIZE]);
 
 impl Sketch {
-    /// The sketch of a set of shingles, given by their hashes; `None` for an empty set.
-    /// Repetitions do not count.
+    /// Returns the sketch of a set of shingle hashes, or `None` for an empty set. Repetitions do not count.
     ///
     /// # Complexity
-    /// 64 multiplications a shingle.
+    /// 64 multiplications per shingle.
     pub fn from_hashes(shingles: impl IntoIterator<Item = u64>) -> Option<Self> {
         let shingles: Vec<u64> = shingles.into_iter().collect();
         if shingles.is_empty() {
@@ -39,24 +38,24 @@ impl Sketch {
         Some(Self(sketch))
     }
 
-    /// The sketch with these bytes.
+    /// Returns the sketch with these bytes.
     pub const fn from_bytes(bytes: [u8; SKETCH_SIZE]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes, as stored.
+    /// Returns the bytes as stored.
     pub const fn as_bytes(&self) -> &[u8; SKETCH_SIZE] {
         &self.0
     }
 
-    /// Estimated Jaccard similarity in 0.0..=1.0, corrected for chance agreement of 8-bit values.
+    /// Returns the estimated Jaccard similarity in 0.0..=1.0, corrected for chance agreement of 8-bit values.
     pub fn similarity(&self, other: &Self) -> f64 {
         let equal = self.0.iter().zip(&other.0).filter(|(a, b)| a == b).count();
         let share = equal as f64 / SKETCH_SIZE as f64;
         ((share - 1.0 / 256.0) / (1.0 - 1.0 / 256.0)).max(0.0)
     }
 
-    /// One key a band: two sketches that share a key agree in four min-hashes.
+    /// Returns one key per band: two sketches that share a key agree in four min-hashes.
     pub fn bands(&self) -> [u64; BANDS] {
         let mut keys = [0; BANDS];
         for (band, (key, rows)) in keys.iter_mut().zip(self.0.chunks_exact(ROWS)).enumerate() {
@@ -67,7 +66,7 @@ impl Sketch {
     }
 }
 
-/// The smallest value of each permutation over a set; compiled for each level of instructions.
+/// Computes the minimum of each permutation over a set; compiled for each instruction set.
 struct Minima<'a>(&'a [u64]);
 
 impl Kernel for Minima<'_> {
@@ -78,7 +77,7 @@ impl Kernel for Minima<'_> {
         let mut minima = [u64::MAX; SKETCH_SIZE];
         for &shingle in self.0 {
             for (minimum, seed) in minima.iter_mut().zip(SEEDS) {
-                // A permutation of 2^64 each; the shingles' own hashes are already well mixed.
+                // Each multiplication is a permutation of 2^64; the shingles' hashes are already mixed.
                 *minimum = (*minimum).min((shingle ^ (seed >> 1)).wrapping_mul(seed));
             }
         }
@@ -87,7 +86,7 @@ impl Kernel for Minima<'_> {
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-/// Odd multipliers from a splitmix64 sequence; part of the format, for sketches are stored.
+/// Odd multipliers from a splitmix64 sequence. Part of the format, because sketches are stored.
 const SEEDS: [u64; SKETCH_SIZE] = {
     let mut seeds = [0; SKETCH_SIZE];
     let mut state = 0x4861_7061_7831_0001u64;

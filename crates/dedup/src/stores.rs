@@ -1,65 +1,63 @@
-//! What a crawler asks of a store, wherever it is kept.
+//! The store that a crawler requires, local or shared.
 
 use crate::error::Result;
 use crate::policy::Verdict;
 use crate::record::{DocId, Document, Record};
 use crate::store::Store;
 
-/// A store of documents that decides about new ones. [`Store`] keeps it in a folder, for one
-/// process; others may share it among many.
+/// A store of documents that decides about new ones. [`Store`] is the store of one process; other implementations may
+/// share one among several.
 ///
-/// Of two near-duplicates offered at the same moment, by whomever, exactly one is new.
+/// Of two near-duplicates offered at the same time by any callers, exactly one is new.
 pub trait DocumentStore: std::fmt::Debug + Send + Sync {
     /// Looks each document up and inserts it, in order; see [`Store::offer_many`].
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>>;
 
-    /// The document offered under `key`.
+    /// Returns the document offered under `key`.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn id_of(&self, key: &[u8]) -> Result<Option<DocId>>;
 
-    /// The whole record of a document; `None` if there is none of that number.
+    /// Returns the whole record of a document, or `None` if the number is not stored.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn record(&self, id: DocId) -> Result<Option<Record>>;
 
-    /// Removes a document; `false` if there is none of that number.
+    /// Removes a document. Returns `false` if the number is not stored.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn delete(&self, id: DocId) -> Result<bool>;
 
-    /// Takes a discarded document back, under the number that is returned; `None` if there is none
-    /// of that number.
+    /// Restores a discarded document and returns its new number, or `None` if the number is not stored.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn restore(&self, id: DocId) -> Result<Option<DocId>>;
 
-    /// Makes one document a duplicate of another, which is kept: the other way round than it was, say.
-    /// Returns the first one's number from here on; `None`, and nothing is changed, if one of the
-    /// two is not there.
+    /// Makes one document a duplicate of another, which is kept, for example to swap the two. Returns the new number
+    /// of the first. Returns `None` and changes nothing if one is not stored.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn supersede(&self, id: DocId, of: DocId) -> Result<Option<DocId>>;
 
-    /// How many documents are stored, duplicates among them.
+    /// Returns the number of stored documents, duplicates included.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn count(&self) -> Result<u64>;
 
-    /// Makes everything offered through this handle durable. Returns the keys of documents that
-    /// another writer has taken over meanwhile, which are its now; a store of one writer has none.
+    /// Makes everything offered through this handle durable. Returns the keys of documents that another writer has
+    /// taken over; empty for a store with one writer.
     ///
     /// # Errors
-    /// From the store.
+    /// Those of the store.
     fn settle(&self) -> Result<Vec<Vec<u8>>>;
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct ElementInfo {
     pub(crate) suspicious: bool,
     pub(crate) depth: u16,
     pub(crate) tag: Tag,
-    /// What its class and id indicate.
+    /// Categories of its class and id.
     pub(crate) marks: Marks,
     /// Equal for elements with the same tag and class and equal ancestors.
     pub(crate) signature: u32,

@@ -96,7 +96,7 @@ fn detect(body: &[u8]) -> &'static Encoding {
 const TELLING: usize = 48;
 const BROKEN: usize = 50;
 
-/// Returns whether the body is UTF-8 with single errors. In another charset, less than half of it would be valid.
+/// Returns whether the body is UTF-8 with isolated errors. In another charset, less than half of it would be valid.
 fn nearly_utf8(body: &[u8]) -> bool {
     let (good, bad) = utf8_bytes(body);
     good >= TELLING && good >= bad * BROKEN

@@ -157,7 +157,7 @@ fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
     page.blocks.iter().map(|block| bars && block.hidden).collect()
 }
 
-/// Returns the blocks in containers named as comments, without the main heading; `None` for forums.
+/// Returns the blocks of containers that are named as comments and lack the main heading; `None` for forums.
 fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
     if page.kinds.is_discussion() || is_forum(url, &page.title) {
         return None;

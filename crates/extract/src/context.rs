@@ -23,7 +23,7 @@ const NOBODY: i32 = -9000;
 /// Numbers of blocks on each side for which the share of text is computed.
 const WINDOWS: [usize; 3] = [2, 5, 15];
 
-/// Size of blocks and how much of it is likely text.
+/// Size of blocks, and the part that is likely text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mass {
     size: u64,

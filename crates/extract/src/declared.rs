@@ -2,6 +2,19 @@
 
 use crate::limits::Limits;
 
+/// Reservations that are recorded of a page.
+const MAX_RESERVATIONS: usize = 16;
+
+/// Returns whether a robots directive reserves the page from the training of models.
+pub fn is_reservation(directive: &str) -> bool {
+    matches!(directive, "noai" | "noimageai")
+}
+
+/// The media type of Really Simple Licensing (RSL 1.0).
+fn is_rsl(media_type: &str) -> bool {
+    media_type.trim().eq_ignore_ascii_case("application/rsl+xml")
+}
+
 /// A link as it stands in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawLink {
@@ -19,6 +32,7 @@ pub(crate) struct Declared {
     pub(crate) canonical: Option<String>,
     pub(crate) robots: Vec<String>,
     pub(crate) refresh: Option<String>,
+    pub(crate) reservations: Vec<String>,
 }
 
 impl Declared {
@@ -35,6 +49,7 @@ impl Declared {
             "iframe" | "frame" => self.link(attribute("src"), None, limits),
             "link" => self.link_element(attribute, limits),
             "meta" => self.meta(attribute, in_noscript, limits),
+            "script" if attribute("type").is_some_and(is_rsl) => self.reserve("rsl: in the page"),
             "base" if self.base.is_none() => self.base = attribute("href").map(str::to_owned),
             _ => {}
         }
@@ -53,16 +68,37 @@ impl Declared {
         {
             self.refresh.get_or_insert_with(|| content.to_owned());
         }
-        if let Some(name) = attribute("name").map(str::to_ascii_lowercase)
-            && (name == "robots" || name == limits.agent)
+        let Some(name) = attribute("name").map(str::to_ascii_lowercase) else { return };
+        if name == "robots" || name == limits.agent {
+            let directives = content.to_ascii_lowercase();
+            for word in directives.split([',', ';']).map(str::trim) {
+                if is_reservation(word) {
+                    self.reserve(word);
+                }
+            }
+            self.robots.push(directives);
+        } else if name == "tdm-reservation" && content.trim() == "1" {
+            self.reserve("tdm-reservation: 1");
+        }
+    }
+
+    /// Adds a reservation, once.
+    fn reserve(&mut self, what: &str) {
+        if self.reservations.len() < MAX_RESERVATIONS
+            && !self.reservations.iter().any(|r| r == what)
         {
-            self.robots.push(content.to_ascii_lowercase());
+            self.reservations.push(what.to_owned());
         }
     }
 
     fn link_element<'a>(&mut self, attribute: impl Fn(&str) -> Option<&'a str>, limits: &Limits) {
         let rel = attribute("rel").unwrap_or_default().to_ascii_lowercase();
         let mut words = rel.split_ascii_whitespace();
+        if words.clone().any(|word| word == "license") && attribute("type").is_some_and(is_rsl) {
+            let href = attribute("href").unwrap_or_default().trim();
+            let end = href.floor_char_boundary(limits.max_url_bytes);
+            self.reserve(&format!("rsl: {}", href.get(..end).unwrap_or_default()));
+        }
         if words.clone().any(|word| word == "canonical") {
             if self.canonical.is_none() {
                 self.canonical = attribute("href").map(str::to_owned);

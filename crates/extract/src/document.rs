@@ -85,6 +85,8 @@ pub struct Document {
     pub canonical: Option<Url>,
     /// The page's robots directives.
     pub robots: RobotsMeta,
+    /// Rights that the page reserves: `noai`, `noimageai`, `tdm-reservation: 1` (TDM Reservation Protocol), `rsl: URL`.
+    pub reservations: Vec<String>,
     /// Target of a meta refresh within 10 seconds, which works like a redirect.
     pub refresh: Option<Url>,
     /// Name of the charset.

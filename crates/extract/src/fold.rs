@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Folds a text: removes soft hyphens and zero-width characters, replaces typographic apostrophes, applies NFKC (UAX
-/// #15) and lower case.
+/// Folds a text: no soft hyphens and zero-width characters, plain apostrophes, NFKC (UAX #15), lower case.
 ///
 /// # Complexity
 /// Linear. Only characters whose NFKC form is not known here go through the tables, with the character before them.

@@ -12,14 +12,14 @@ use crate::fold::visible;
 const STOPWORDS: &str = include_str!("../data/stopwords.txt");
 /// Bytes of text for the detector. More text makes it slower, but not more certain.
 const SAMPLE: usize = 900;
-/// The sample takes this many of the longest blocks, and up to `SAMPLED_BLOCK` bytes of each.
+/// Number of blocks in the sample, the longest ones, and maximum number of bytes of each.
 const SAMPLED_BLOCKS: usize = 4;
 const SAMPLED_BLOCK: usize = 400;
 /// In samples of fewer bytes, the language may be wrong.
 const SMALL: usize = 200;
 
-/// With this many words, of which this percentage are its stopwords, a language is certain. Only the list of a closely
-/// related language matches as many, and the detector confuses those too.
+/// A language is certain with this number of words, of which this percentage are its stopwords. Only the list of a
+/// closely related language matches such a share, and the detector confuses those on short texts too.
 const SURE_WORDS: usize = 20;
 const SURE_SHARE: usize = 35;
 /// Technical text has fewer stopwords: this percentage is enough with [`CLEAR_LEAD`] times that of any other list.

@@ -34,7 +34,7 @@ pub(crate) fn leap(text: &str) -> usize {
     bytes.len()
 }
 
-/// Returns whether the scan reads tags of this element, or whether its content is not markup.
+/// Returns whether the scan must read this tag: it may declare something, or its content is not markup.
 fn matters(name: &[u8], ends: bool) -> bool {
     let mut lower = [0; 8];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };

@@ -39,6 +39,7 @@ mod words;
 mod wrap;
 
 pub use charset::CharsetSource;
+pub use declared::is_reservation;
 pub use dictionary::jieba;
 pub use document::{Basis, Block, Document, Image, Link, RobotsMeta};
 pub use lang::is_cjk;

@@ -1,6 +1,6 @@
 //! The model that decides about blocks: decision trees, fitted by `scripts/train-blocks` to pages with known text.
 //!
-//! After the comparisons with thresholds, arithmetic is on integers: all platforms select the same text.
+//! Apart from the comparisons, all arithmetic is on integers or single divisions: every platform gets the same text.
 
 use std::sync::LazyLock;
 

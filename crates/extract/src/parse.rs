@@ -64,7 +64,7 @@ impl Truncation {
     }
 }
 
-/// Bytes of input between two checks of the limits, and new nodes: each paragraph reopens all formatting elements.
+/// Bytes of input, or new nodes, between two checks of the limits: each paragraph reopens all formatting elements.
 const PIECE: usize = 16_384;
 /// Tokens between two checks of the clock: one token may traverse all open elements.
 const CLOCK_TOKENS: u32 = 8;

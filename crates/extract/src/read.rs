@@ -174,6 +174,7 @@ fn declare(
         blocks: Vec::new(),
         links,
         links_left_out,
+        reservations: declared.reservations.clone(),
         images: Vec::new(),
         canonical: declared
             .canonical
@@ -275,6 +276,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         images: Vec::new(),
         canonical: None,
         robots: RobotsMeta::default(),
+        reservations: Vec::new(),
         refresh: None,
         charset: encoding.name(),
         charset_source,

@@ -1,4 +1,4 @@
-//! Recipes: what a fingerprint is made of. The default one, and published ones for comparison and compatibility.
+//! Recipes for fingerprints: the default one, and published ones for comparison and compatibility.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

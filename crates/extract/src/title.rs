@@ -176,8 +176,7 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
 /// Minimum number of bytes of a host's label that may be a site's name.
 const LEAST_LABEL: usize = 4;
 
-/// Returns whether a heading is a label of its host, except the last: `The Quiet Paper` on
-/// `www.the-quiet-paper.example`.
+/// Returns whether a heading is a label of its host (not the last): `A Quiet Paper` on `www.a-quiet-paper.example`.
 fn names_host(heading: &str, url: &Url) -> bool {
     let letters = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());

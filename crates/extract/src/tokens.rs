@@ -38,8 +38,7 @@ pub struct Features {
     /// `0xFF`, which never occurs in UTF-8. Case and punctuation do not matter, unless they change tokens: `it's`, or
     /// a space between two Han characters. `None` without tokens.
     pub digest: Option<[u8; 16]>,
-    /// The digest of versions before 0.2, for their records only: collisions of its 64-bit word hashes can be
-    /// constructed.
+    /// The digest of versions before 0.2, only for their records, because collisions can be constructed.
     pub former_digest: Option<[u8; 16]>,
     /// Number of content words.
     pub tokens: u32,

@@ -34,7 +34,7 @@ struct Tree {
 pub(crate) struct Forest(Vec<Tree>);
 
 impl Forest {
-    /// Reads the trees in the lines that begin with `prefix`. Invalid trees are skipped; a test finds them.
+    /// Reads the trees in the lines that begin with `prefix`. Invalid trees are skipped; a test checks the file.
     pub(crate) fn read(text: &str, prefix: &str) -> Self {
         Self(
             text.lines()

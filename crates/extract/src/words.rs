@@ -102,7 +102,8 @@ impl Stems {
 const MAX_WORDS: usize = 65_536 / 8 * 7;
 
 /// Key of a word of at most 24 bytes, without a pointer. Over 16 bytes it is the bytes; from 8 on, the first 8, the
-/// last 8 and the length; below, a packed number and the length. Words have no zero byte, so keys are unique.
+/// last 8 and the length; below, a packed number and the length. Keys are unique, because no word contains a zero byte
+/// or ends in a control character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key([u64; 3]);
 

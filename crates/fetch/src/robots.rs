@@ -11,6 +11,8 @@ use crate::error::Kind;
 const MAX_RULES: usize = 20_000;
 /// Names of Clean-param, in all lines, and sitemaps beyond these numbers are ignored.
 const MAX_CLEAN: usize = 256;
+/// Reservations that are recorded of a host.
+const MAX_RESERVATIONS: usize = 16;
 const MAX_SITEMAPS: usize = 100;
 /// RFC 9309, 2.3.1.2: at least five consecutive redirects are followed.
 pub const MAX_ROBOTS_REDIRECTS: u32 = 5;
@@ -25,6 +27,8 @@ pub struct Robots {
     pub crawl_delay: Option<Duration>,
     /// The sitemaps it names.
     pub sitemaps: Vec<String>,
+    /// Rights that the group reserves (Content-Signal), or the host (RSL): `content-signal: ai-train=no`, `rsl: URL`.
+    pub reservations: Vec<String>,
     /// Parameters that change nothing, and the path prefix where that is so (Clean-param).
     clean: Vec<(Vec<String>, String)>,
 }
@@ -60,6 +64,7 @@ impl Robots {
         let mut any = Self::default();
         let mut own_named = false;
         let (mut sitemaps, mut clean, mut names_left) = (Vec::new(), Vec::new(), MAX_CLEAN);
+        let mut licenses = Vec::new();
         let (mut in_own, mut in_any, mut reading_agents) = (false, false, false);
         for (number, line) in text.split(['\n', '\r']).enumerate() {
             let line = line.split('#').next().unwrap_or_default();
@@ -98,6 +103,23 @@ impl Robots {
                         }
                     }
                 }
+                // contentsignals.org: `ai-train=no, search=yes`, with a path before it in some files.
+                "content-signal" => {
+                    let signals = value.to_ascii_lowercase();
+                    let signals =
+                        signals.split([',', ' ']).filter(|signal| signal.ends_with("=no"));
+                    for signal in signals {
+                        for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
+                            if inside && group.reservations.len() < MAX_RESERVATIONS {
+                                group.reservations.push(format!("content-signal: {signal}"));
+                            }
+                        }
+                    }
+                }
+                // RSL 1.0: the licence of the whole host.
+                "license" if !value.is_empty() && licenses.len() < MAX_RESERVATIONS => {
+                    licenses.push(format!("rsl: {value}"));
+                }
                 "sitemap" | "site-map" if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS => {
                     sitemaps.push(value.to_owned());
                 }
@@ -118,6 +140,7 @@ impl Robots {
         }
         let mut robots = if own_named { own } else { any };
         robots.sitemaps = sitemaps;
+        robots.reservations.extend(licenses);
         robots.clean = clean;
         robots
     }

@@ -1,5 +1,5 @@
-//! The frontier as it fills: pushes with nine known links to each new one, a lease and a completion a
-//! page, a commit each 1,000 pages; memory, space, time.
+//! Measures a growing frontier: ten new and 90 known links, a lease and a completion for each page, and a commit
+//! every 1,000 pages. Prints memory, disk space and time.
 //!
 //! ```text
 //! cargo bench -p hapax-frontier --bench urls [-- URLS [FOLDER]]      default 1000000
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hapax_frontier::{DiskFrontier, Entry, Frontier, Next, Options};
 use url::Url;
 
-/// New URLs a page brings, and known ones it repeats.
+/// New URLs of a page, and links to known ones.
 const NEW: u64 = 10;
 const KNOWN: u64 = 90;
 const HOSTS: u64 = 1000;
@@ -41,7 +41,7 @@ fn main() {
         }
         for _ in 0..KNOWN {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Most links of a page are those of its site's navigation.
+            // Most links of a page are its site's navigation.
             let back = (random >> 33) % if random >> 62 == 0 { known } else { known.min(20_000) };
             assert!(!frontier.push(Entry::page(url(back), 1)).unwrap());
             looked += 1;
@@ -68,7 +68,7 @@ fn main() {
     }
     frontier.commit(b"position").unwrap();
     println!("{:.1} s over all", started.elapsed().as_secs_f64());
-    // What a kill leaves is the file as it lies there while it is open.
+    // A copy of the open file is the state after a kill.
     let killed = folder.join("killed");
     std::fs::create_dir(&killed).unwrap();
     std::fs::copy(folder.join("frontier.redb"), killed.join("frontier.redb")).unwrap();
@@ -94,7 +94,6 @@ fn url(number: u64) -> Url {
     Url::parse(&format!("http://host{host}.example/section/page-{number}.html?view=full")).unwrap()
 }
 
-/// RssAnon of this process.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));

@@ -1,4 +1,4 @@
-//! One address, which many hosts may share: its clock and its breaker.
+//! The clock and the circuit breaker of one IP address, which several hosts may share.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Instant;
@@ -6,10 +6,10 @@ use std::time::Instant;
 use crate::clock::Clock;
 use crate::entry::Options;
 
-/// Bits of an IPv6 address below those of its network: whoever has one has all of a /64.
+/// The interface bits of an IPv6 address: one owner usually holds a whole /64.
 const INTERFACE: u128 = u64::MAX as u128;
 
-/// What politeness takes for one address: of IPv6 the /64.
+/// Returns the unit of politeness for an address: the address itself for IPv4, its /64 for IPv6.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !INTERFACE).into(),
@@ -17,18 +17,16 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Failures are counted by host, each host once, until the address answers anybody: a host that fails
-/// alone is its own breaker's matter, and never stops the others. Enough different ones in a row open
-/// the breaker; from then on each request beyond the pause that is not answered counts, whosever it is.
-/// Where a host would be given up, the address is down: its hosts are given up by their next failure,
-/// each after a try of its own, for a few names that lead here and fail must not cost a site its crawl.
+/// The breaker counts failing hosts, each once, until the address answers a request: one failing host never stops the
+/// others. After [`Options::breaker_after`] different hosts in a row it opens; each later unanswered request, sent
+/// after the pause, lengthens it. When a host would be given up, the address is down: each of its hosts gets one more
+/// try. So a few dead names at this address cannot end the crawl of a working site.
 #[derive(Debug)]
 pub(crate) struct Address {
     pub(crate) clock: Clock,
-    /// Hosts whose requests were not answered since it answered anybody, at most as many as open the
-    /// breaker.
+    /// Hosts that got no answer since the address last answered one, at most `breaker_after`.
     silent: Vec<usize>,
-    /// In a row.
+    /// Consecutive pauses.
     pauses: u32,
     paused_until: Instant,
 }
@@ -38,14 +36,13 @@ impl Address {
         Self { clock: Clock::new(now), silent: Vec::new(), pauses: 0, paused_until: now }
     }
 
-    /// It answered, whatever it said.
     pub(crate) fn answered(&mut self) {
         (self.silent, self.pauses) = (Vec::new(), 0);
     }
 
-    /// It did not answer what a host was asked for at `asked`.
+    /// Records that a request of `host`, sent at `asked`, got no answer.
     pub(crate) fn silent(&mut self, host: usize, asked: Instant, now: Instant, options: &Options) {
-        // Many may be under way when a pause begins: they say nothing new.
+        // Requests that were in flight when the pause began are no new evidence.
         if asked < self.paused_until {
             return;
         }
@@ -64,7 +61,7 @@ impl Address {
         self.clock.hold(self.paused_until);
     }
 
-    /// No host of it is tried more than once.
+    /// Returns whether each host of the address has only one try left.
     pub(crate) const fn is_down(&self, options: &Options) -> bool {
         self.pauses > options.give_up_after.saturating_sub(options.breaker_after)
     }
@@ -92,7 +89,7 @@ mod tests {
         let start = Instant::now();
         let mut address = Address::new(start);
         let at = |seconds| start + Duration::from_secs(seconds);
-        // One host, however often; another one now and then, while others answer.
+        // Host 1 fails every time; host 2 too, while others answer every tenth time.
         for round in 0..100 {
             address.silent(1, at(round), at(round), &options);
             address.silent(2, at(round), at(round), &options);
@@ -105,7 +102,7 @@ mod tests {
         address.silent(2, at(100), at(100), &options);
         address.silent(3, at(100), at(100), &options);
         assert_eq!(address.clock.at(), at(110));
-        // Under way when the pause began.
+        // These were in flight when the pause began.
         for host in 4..60 {
             address.silent(host, at(100), at(112), &options);
         }

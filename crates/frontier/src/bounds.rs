@@ -2,34 +2,31 @@
 
 use crate::entry::{Entry, Options, RECENT};
 
-/// Bytes that a waiting URL takes on disk beside its own.
+/// Bytes that a queued URL takes on disk in addition to its text.
 const ROW_BYTES: u64 = 64;
-/// Bytes that are taken for a waiting URL of a frontier that did not count them.
+/// Estimated bytes of a queued URL in a file of a version that did not count them.
 pub(crate) const UNCOUNTED_BYTES: u64 = 256;
 
-/// What became of a link.
+/// The result of queueing a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is new, and waits now.
+    /// It is new and now queued.
     New,
     /// It was seen before.
     Known,
-    /// Its host, or all hosts, have as many URLs waiting as they may: it is not queued, and not
-    /// remembered as seen.
+    /// A limit of its host or of all hosts is reached: it is neither queued nor remembered as seen.
     Full,
 }
 
-/// Bytes that an entry takes while it waits.
 pub(crate) fn bytes_of(entry: &Entry) -> u64 {
     entry.url.as_str().len() as u64 + ROW_BYTES
 }
 
-/// Bytes of all that waits, what is in flight among it.
+/// Bytes of all queued URLs, those in flight included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueBytes {
     pub(crate) all: u64,
-    /// Of these, bytes of the class [`RECENT`]: pages that a recrawl requests again do not take the
-    /// place of links.
+    /// Of these, bytes of the class [`RECENT`]: requeued pages of a recrawl must not use up the limit for links.
     pub(crate) recent: u64,
 }
 
@@ -49,9 +46,8 @@ impl QueueBytes {
     }
 }
 
-/// Whether a link finds a place, with so many links of its host waiting, so many URLs of its host
-/// queued, and so many bytes of all. One that would come first, but has no place there, waits among the
-/// others.
+/// Returns whether a link is within the limits, given the host's queued links, its queued URLs and the bytes of all
+/// hosts. A recent entry that exceeds the limit for recent ones is queued as an ordinary link.
 pub(crate) fn find_place(
     options: &Options,
     entry: &mut Entry,
@@ -98,7 +94,7 @@ mod tests {
         for path in 0..5 {
             assert!(frontier.push_again(recent(path)).unwrap());
         }
-        // The others are first: one that would be among them waits behind.
+        // The recent class is full, so this recent link is queued behind it, as an ordinary one.
         assert_eq!(frontier.push_link(recent(10)).unwrap(), Pushed::New);
         assert_eq!(frontier.push_link(link(11)).unwrap(), Pushed::New);
         assert_eq!(frontier.push_link(link(12)).unwrap(), Pushed::Full);
@@ -112,7 +108,7 @@ mod tests {
         }
         let order: Vec<&str> = leases.iter().map(|lease| lease.entry.url.path()).collect();
         assert_eq!(order, ["/0", "/1", "/2", "/3", "/4", "/10", "/11"]);
-        // What is in flight does not wait.
+        // A URL in flight does not count as queued.
         assert_eq!(frontier.push_link(link(12)).unwrap(), Pushed::New);
         let last = leases.pop().unwrap();
         frontier.end(*last, End::PutBack { wait: Duration::ZERO }, Instant::now());

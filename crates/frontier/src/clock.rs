@@ -1,14 +1,14 @@
-//! When something may be asked again, and what of that is only lent to a lease.
+//! When a host or address may be requested again, and which part of the delay a lease can give back.
 
 use std::time::Instant;
 
-/// The clock of a host or an address. A lease moves it on before anything is asked; if nothing is, and
-/// no other lease has moved it since, it goes back.
+/// The clock of a host or an address. A lease advances it before the request. If no request is made, the clock goes
+/// back, unless another lease has advanced it since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// Until when it is held by what was asked, or by a lease before the last one.
+    /// The time set by requests and by all leases except the last.
     firm: Instant,
-    /// The last lease, and until when that holds it.
+    /// The last lease, and the time that it set.
     lent: Option<(u64, Instant)>,
 }
 
@@ -17,23 +17,23 @@ impl Clock {
         Self { firm: at, lent: None }
     }
 
-    /// Nothing is asked before this.
+    /// Returns the earliest time of the next request.
     pub(crate) fn at(&self) -> Instant {
         self.lent.map_or(self.firm, |(_, until)| self.firm.max(until))
     }
 
-    /// Nothing is asked before `until`, whatever becomes of the last lease.
+    /// Allows no request before `until`, even if the last lease is given back.
     pub(crate) fn hold(&mut self, until: Instant) {
         self.firm = self.firm.max(until);
     }
 
-    /// A lease holds it until then; what leases before it held stays.
+    /// Advances the clock for a lease; earlier leases keep their effect.
     pub(crate) fn lend(&mut self, sequence: u64, until: Instant) {
         self.firm = self.at();
         self.lent = Some((sequence, until));
     }
 
-    /// The lease has asked nothing.
+    /// Undoes the lease's advance: it made no request.
     pub(crate) fn give_back(&mut self, sequence: u64) {
         self.lent = self.lent.filter(|(lease, _)| *lease != sequence);
     }

@@ -22,24 +22,22 @@ use crate::read_only::ReadOnlyFile;
 
 const VERSION: u64 = 1;
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
-/// The number of the next entry, and what it was when the table of counts was last written.
+/// The number of the next entry, and its value when the table of counts was last written.
 const NEXT: &str = "next";
 const COUNTED: &str = "counted";
 const FIRST: u64 = 1;
 /// URL key -> state (one byte).
 const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
-/// (host key, sequence, which begins with the class) -> depth and URL.
+/// (host key, sequence, whose high bits are the class) -> depth and URL.
 const QUEUE: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("queue");
-/// (host key, class) -> how many rows of the queue are there, so that an open need not count them.
+/// (host key, class) -> number of rows in the queue, so that opening need not count them.
 const WAITING: TableDefinition<'_, (u64, u8), u64> = TableDefinition::new("waiting");
 /// Host name -> nothing: the list of hosts.
 const HOSTS: TableDefinition<'_, &str, ()> = TableDefinition::new("hosts");
-/// (host or URL, kind) -> what is remembered of it.
+/// (host or URL, kind) -> note.
 const NOTES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("notes");
-/// redb's page cache; the rest of the file stays on disk.
 const CACHE_BYTES: usize = 32 << 20;
 
-/// What is known of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum UrlState {
@@ -47,7 +45,6 @@ pub(crate) enum UrlState {
     Done = 1,
 }
 
-/// Changes since the last commit.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) states: HashMap<UrlKey, UrlState>,
@@ -66,32 +63,27 @@ impl Batch {
     }
 }
 
-/// What else a commit writes down.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counters {
-    /// The sequence number of the next entry.
     pub(crate) next: u64,
-    /// How many of the URL table's keys stand for refusals.
+    /// Keys of the URL table that are refusals.
     pub(crate) refused: u64,
-    /// Bytes of the URLs that wait.
     pub(crate) queue_bytes: QueueBytes,
 }
 
-/// How many URLs of each class.
 pub(crate) type Classes = [u64; CLASSES as usize];
 
-/// A row of a queue: its number, and its entry if that can be read.
+/// A row of a queue: its number, and its entry unless the row is damaged.
 pub(crate) type Row = (u64, Option<Entry>);
 
 #[derive(Debug)]
 pub(crate) struct Disk {
-    /// Until it is dropped.
+    /// `None` only while it is being dropped or verified.
     db: Option<Database>,
     path: PathBuf,
-    /// It has panicked: what it holds of itself is unknown.
+    /// redb has panicked, so its state in memory is unknown.
     broken: AtomicBool,
-    /// The first damage that ended the use of the file: each later error names it again, for whoever meets that first
-    /// must not be advised to repeat the command.
+    /// The first damage found. Later errors repeat it: otherwise the user would be advised to run the command again.
     damage: OnceLock<String>,
 }
 
@@ -109,7 +101,7 @@ impl Drop for Disk {
 impl Disk {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if !path.exists() {
-            // Under another name until it is whole: a kill in the midst leaves no file that nobody can read.
+            // Created under a temporary name, so that a kill leaves no incomplete file.
             let new = path.with_extension("new");
             let error = |source| Error::Io { path: new.clone(), source };
             match std::fs::remove_file(&new) {
@@ -136,7 +128,7 @@ impl Disk {
         Self::with_database(path, |builder| builder.create(path))
     }
 
-    /// Opens the file for reading: what is written stays in memory.
+    /// Opens the file for reading; writes stay in memory.
     pub(crate) fn open_read_only(path: &Path) -> Result<Self> {
         match std::fs::metadata(path) {
             Ok(meta) if meta.len() == 0 => return Err(empty(path)),
@@ -206,7 +198,7 @@ impl Disk {
         })
     }
 
-    /// How many URLs were ever seen or refused.
+    /// Returns the number of URLs that were ever seen or refused.
     pub(crate) fn url_count(&self) -> Result<u64> {
         self.read(|txn| Ok(txn.open_table(URLS)?.len()?))
     }
@@ -259,8 +251,8 @@ impl Disk {
         })
     }
 
-    /// The first rows of a host's queue from sequence `from` on, of its class, up to `limit` of them and
-    /// `bytes`, but one at least; `None` for one that is no entry. With them, whether more may follow.
+    /// Returns rows of a host's queue from sequence `from` on, of one class, up to `limit` rows and `bytes`, but at
+    /// least one row. The entry of a damaged row is `None`. The flag says whether more rows may follow.
     pub(crate) fn queue(
         &self,
         host: u64,
@@ -285,19 +277,19 @@ impl Disk {
         })
     }
 
-    /// How many URLs of each class wait for each host, and the number of the next entry. The whole queue is
-    /// counted where the table of counts is missing or damaged, or another version went on without it.
+    /// Returns the number of queued URLs of each host and class, and the number of the next entry. Counts the whole
+    /// queue if the table of counts is missing, damaged or out of date.
     pub(crate) fn queued(&self) -> Result<(HashMap<u64, Classes>, u64)> {
         match self.counted() {
             Ok(Some(counted)) => return Ok(counted),
-            // The table says nothing that the queue does not.
+            // The queue itself has the same information.
             Ok(None) | Err(Error::Damaged { .. }) => {}
             Err(other) => return Err(other),
         }
         let (mut counts, mut next) = (HashMap::new(), 0);
         self.write(|txn| {
             let mut meta = txn.open_table(META)?;
-            // A version that knew no classes may have stored the highest number with its class.
+            // A version without classes may have stored the highest number with its class.
             next = number_of(number(&meta, NEXT)?.unwrap_or(0)).max(FIRST);
             for row in txn.open_table(QUEUE)?.iter()? {
                 let (host, sequence) = row?.0.value();
@@ -318,8 +310,8 @@ impl Disk {
         Ok((counts, next))
     }
 
-    /// What the table of counts says, if it is the queue's: who adds a row without it gives out a number, who
-    /// only removes some makes the queue shorter.
+    /// Returns the table of counts if it matches the queue. A version that does not maintain the table either assigns
+    /// a new number or shortens the queue; both are detected.
     fn counted(&self) -> Result<Option<(HashMap<u64, Classes>, u64)>> {
         self.read(|txn| {
             let meta = txn.open_table(META)?;
@@ -332,7 +324,7 @@ impl Disk {
                     return Ok(None);
                 }
             }
-            // Of a host that nobody knows nothing would be asked for.
+            // A count for an unknown host would never be used, so it is an error.
             let (mut known, mut all) = (0, Some(0u64));
             for name in txn.open_table(HOSTS)?.iter()? {
                 if let Some(classes) = counts.get(&host_hash(name?.0.value())) {
@@ -345,10 +337,10 @@ impl Disk {
         })
     }
 
-    /// Holds every page of the file against its checksum.
+    /// Compares every page of the file with its checksum.
     ///
     /// # Complexity
-    /// Reads the file whole.
+    /// Reads the whole file.
     pub(crate) fn verify(&mut self) -> Result<()> {
         let mut db = self.db.take();
         let done = self.guarded(|| db.as_mut().map(Database::check_integrity));
@@ -371,7 +363,7 @@ impl Disk {
                     urls.insert(key, *state as u8)?;
                 }
                 let mut queue = txn.open_table(QUEUE)?;
-                // Rows that came, and rows that went: a probe never had one.
+                // Rows added and removed. A probe has no row, so only actual changes count.
                 let mut changes: BTreeMap<(u64, u8), (u64, u64)> = BTreeMap::new();
                 for (host, sequence, entry) in &batch.queued {
                     if queue.insert((*host, *sequence), entry.encode().as_slice())?.is_none() {
@@ -412,7 +404,7 @@ impl Disk {
         })
     }
 
-    /// Commits wait for as long as this lives.
+    /// Blocks commits until the returned transaction is dropped.
     #[cfg(test)]
     pub(crate) fn hold(&self) -> redb::WriteTransaction {
         self.db.as_ref().unwrap().begin_write().unwrap()
@@ -431,7 +423,7 @@ impl Disk {
     ) -> Result<()> {
         self.with(|db| {
             let mut txn = db.begin_write()?;
-            // One more sync a commit, and an open after a kill reads no more than any other.
+            // Costs one more sync per commit; without it, opening after a kill would read the whole file.
             txn.set_quick_repair(true);
             work(&txn)?;
             txn.commit()?;
@@ -442,12 +434,11 @@ impl Disk {
 
     fn remember(&self, error: &Error) {
         if let Error::Damaged { what, .. } = error {
-            // The first one is the cause.
+            // Keeps only the first damage: it is the cause.
             let _ = self.damage.set(what.clone());
         }
     }
 
-    /// Why the file is not used any more.
     pub(crate) fn poisoned(&self) -> Error {
         match self.damage.get() {
             Some(what) => Error::Damaged { path: self.path.clone(), what: what.clone() },
@@ -478,14 +469,13 @@ impl Disk {
     }
 }
 
-/// `false` for a class that there is not, or a count that is none.
+/// Returns `false` for an invalid class or if the sum overflows.
 fn add(counts: &mut HashMap<u64, Classes>, (host, class): (u64, u8), more: u64) -> bool {
     let count = counts.entry(host).or_default().get_mut(usize::from(class));
     let sum = count.as_ref().and_then(|count| count.checked_add(more));
     count.zip(sum).map(|(count, sum)| *count = sum).is_some()
 }
 
-/// A number among what is written down.
 fn number(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
     name: &str,
@@ -493,7 +483,7 @@ fn number(
     Ok(meta.get(name)?.and_then(|value| value.value().try_into().ok()).map(u64::from_le_bytes))
 }
 
-/// An empty file would be taken for a new one, in which nothing was ever fetched.
+/// redb would take an empty file for a new one, and the crawl would lose its history.
 fn empty(path: &Path) -> Error {
     Error::Damaged { path: path.to_owned(), what: format!("it is empty: {ADVICE}") }
 }
@@ -507,8 +497,8 @@ fn translate(path: &Path, error: redb::Error) -> Error {
     }
 }
 
-/// Whether a damaged file leads to this error: redb asks for a place behind its end, for one that no file has, or says
-/// itself that something cannot be. Other errors are of the file system.
+/// Returns whether a damaged file causes this error: redb reads beyond its end or at an impossible offset, or reports
+/// invalid data. Other errors come from the file system.
 fn is_damage(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)

@@ -25,27 +25,27 @@ mod state;
 use heads::{HEADS_BYTES, head};
 use state::State;
 
-/// What the folder of a frontier holds.
 const FILE: &str = "frontier.redb";
 
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// # Complexity
-/// Memory: 48 MiB (16 for the cache of seen URLs, 32 for redb's), about 300 bytes a host, 256
-/// queued URLs of each (fewer where there are more than 256 hosts, 8 from 8,192 on, and 16 MiB of all), and what waits for a commit; seen-set and queues are on disk. A push asks
-/// the disk unless the URL was met lately; a lease and a completion are O(log hosts).
+/// Memory: 48 MiB (16 for the cache of seen URLs, 32 for redb), about 300 bytes a host, the heads of the queues, and
+/// uncommitted changes. A head has up to 256 URLs of a host, fewer above 256 hosts and 8 from 8,192 hosts on; all
+/// heads take at most 16 MiB. Seen-set and queues are on disk. A push reads from disk unless the URL is cached. A
+/// lease and a completion are O(log hosts).
 #[derive(Debug)]
 pub struct DiskFrontier {
     options: Options,
     disk: Disk,
     state: Mutex<State>,
-    /// One commit at a time; taken before `state`.
+    /// Allows one commit at a time. Locked before `state`.
     commits: Mutex<()>,
     leases: Arc<LeaseCounts>,
 }
 
 impl DiskFrontier {
-    /// Whether `folder` holds a frontier.
+    /// Returns whether `folder` has a frontier.
     pub fn is_there(folder: &Path) -> bool {
         folder.join(FILE).is_file()
     }
@@ -60,8 +60,8 @@ impl DiskFrontier {
         Self::with_disk(Disk::open(&folder.join(FILE))?, options)
     }
 
-    /// Opens the frontier in `folder`, which must be there, for reading alone: changes stay in memory. Neither folder
-    /// nor file need be writable.
+    /// Opens the existing frontier in `folder` for reading only: changes stay in memory. Folder and file need not be
+    /// writable.
     ///
     /// # Errors
     /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
@@ -80,7 +80,7 @@ impl DiskFrontier {
             Some(_) if queued > 0 => {
                 QueueBytes { all: stored("queue_bytes")?, recent: stored("recent_bytes")? }
             }
-            // Nothing waits, or a version before did not count them.
+            // Nothing is queued, or an earlier version did not count the bytes.
             _ => QueueBytes { all: queued * UNCOUNTED_BYTES, recent: 0 },
         };
         let state = State {
@@ -127,12 +127,12 @@ impl DiskFrontier {
     /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
     ///
     /// # Complexity
-    /// Reads the file whole.
+    /// Reads the whole file.
     pub fn verify(folder: &Path) -> Result<()> {
         Disk::open_read_only(&folder.join(FILE))?.verify()
     }
 
-    /// Whether a URL in normal form waits, or is being worked on.
+    /// Returns whether a URL in normal form is queued or in flight.
     ///
     /// # Errors
     /// From the file.
@@ -141,7 +141,7 @@ impl DiskFrontier {
         self.has_queued(&state, url_key(url))
     }
 
-    /// A URL that waits, as of the last commit, and how many of its host's URLs are before it.
+    /// Returns a queued URL as of the last commit, and how many of its host's URLs are before it.
     ///
     /// # Errors
     /// From the file.
@@ -165,7 +165,7 @@ impl DiskFrontier {
         state.next_sequence += 1;
         state.queued += 1;
         state.queue_bytes.add(class, bytes_of(&entry));
-        // A probe that a kill lost may be pushed again.
+        // A probe is not stored: after a kill it may be pushed again.
         if !probe {
             state.batch.states.insert(key, UrlState::Queued);
         }
@@ -178,7 +178,7 @@ impl DiskFrontier {
             host.deferred += 1;
             state.deferred += 1;
         } else if probe {
-            // What it finds out is about the others, and only in this run.
+            // A probe goes first: its result concerns the other URLs, and only in this run.
             host.take_back(sequence, entry.clone(), 0);
         } else {
             let room = fits && host.held() < head;
@@ -206,7 +206,7 @@ impl DiskFrontier {
         Ok(known)
     }
 
-    /// Whether the newest that is known of a URL is that it waits: the disk speaks last.
+    /// Returns whether the latest state of a URL is queued. Uncommitted changes take precedence over the disk.
     fn has_queued(&self, state: &State, key: UrlKey) -> Result<bool> {
         let found = match state.uncommitted().find_map(|batch| batch.states.get(&key)) {
             Some(&fresh) => Some(fresh),
@@ -215,7 +215,6 @@ impl DiskFrontier {
         Ok(found == Some(UrlState::Queued))
     }
 
-    /// All that waits for the host is deferred.
     fn give_up(state: &mut State, index: usize) {
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.lanes.clear();
@@ -225,7 +224,7 @@ impl DiskFrontier {
         state.deferred += waiting;
     }
 
-    /// Puts a host among those that are ready if it has something to hand out, or further to the front.
+    /// Makes a host with queued URLs ready, or moves it forward if it is due earlier.
     fn wake(&self, state: &mut State, index: usize) {
         state.count_held(index);
         let due = state.due(index);
@@ -256,7 +255,7 @@ impl DiskFrontier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, unless a commit failed: then memory and disk tell two different stories.
+    /// Returns the state, unless a commit failed: then memory and disk disagree.
     fn usable(&self) -> Result<MutexGuard<'_, State>> {
         let state = self.lock();
         if state.failed { Err(self.disk.poisoned()) } else { Ok(state) }
@@ -321,7 +320,7 @@ impl Frontier for DiskFrontier {
 
     fn refuse(&self, url: &Url) -> Result<bool> {
         let mut state = self.usable()?;
-        // A name of its own, which no URL has.
+        // The prefix keeps the keys of refusals distinct from those of URLs.
         let key = url_key(&format!("refused {url}"));
         let known = self.is_known(&mut state, key)?;
         if !known {
@@ -353,7 +352,7 @@ impl Frontier for DiskFrontier {
             if host.in_flight >= self.options.per_host.max(1) {
                 continue;
             }
-            // Moved on since, by another request to the host or its address.
+            // Another request to the host or its address has advanced the clock since.
             if state.due(index) > now {
                 self.wake(state, index);
                 continue;
@@ -455,7 +454,7 @@ impl Frontier for DiskFrontier {
     }
 
     fn commit(&self, payload: &[u8]) -> Result<()> {
-        // A panic in the midst of another commit leaves what is on disk unknown too.
+        // If another commit panicked, the state on disk is unknown too.
         let _turn = self.commits.lock().map_err(|_| self.disk.poisoned())?;
         let (batch, counters) = {
             let mut state = self.usable()?;
@@ -480,7 +479,7 @@ impl Frontier for DiskFrontier {
         state.seen.end_commit();
         state.committing = None;
         state.commits_done += 1;
-        // What went to disk only may be read from there now.
+        // URLs that are on disk only can be read now.
         for index in 0..state.hosts.len() {
             if state.hosts.get(index).is_some_and(|host| host.is_on_disk()) {
                 self.wake(&mut state, index);

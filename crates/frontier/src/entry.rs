@@ -2,23 +2,23 @@ use std::time::Duration;
 
 use url::Url;
 
-/// What is expected behind a URL.
+/// The kind of resource at a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryKind {
     /// A page.
     #[default]
     Page,
-    /// A sitemap; what [`Entry::hops`] says of the way to it is up to the crawler, but that 0 is the shortest.
+    /// A sitemap. The crawler defines [`Entry::hops`] for it, except that 0 is the shortest way.
     Sitemap,
-    /// Nothing: an address made up to see how the host says so.
+    /// An invented address that shows how the host reports a missing page.
     Probe,
 }
 
-/// Set in the byte of the hops.
+/// Flags in the byte of the hops.
 const SITEMAP: u8 = 0x80;
 const PROBE: u8 = 0x40;
 
-/// A URL that waits to be fetched.
+/// A queued URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The URL, in normal form.
@@ -27,27 +27,26 @@ pub struct Entry {
     pub depth: u16,
     /// Redirects on the way to it, at most 63.
     pub hops: u8,
-    /// What is expected there.
+    /// The kind of resource.
     pub kind: EntryKind,
-    /// It comes before links, however far from a seed, in the order of its coming: a sitemap says that
-    /// it changed lately, or it is looked at again. Not stored, for its place in the queue is.
+    /// It comes before links of any depth, in the order of arrival: a sitemap lists it as changed, or it is requested
+    /// again. Not stored: the class in its queue number says the same.
     pub recent: bool,
 }
 
-/// Classes of a host's queue.
 pub(crate) const CLASSES: u8 = 8;
-/// The class of what is [recent](Entry::recent).
+/// The class of [recent](Entry::recent) entries.
 pub(crate) const RECENT: u8 = 1;
 
 impl Entry {
-    /// A page so many links from a seed.
+    /// A page that is `depth` links from a seed.
     pub fn page(url: Url, depth: u16) -> Self {
         Self { url, depth, hops: 0, kind: EntryKind::Page, recent: false }
     }
 
-    /// Which class of its host's queue it waits in, the lower first: seeds and the sitemaps that
-    /// robots.txt names, what is recent, then by depth; within one, in the order of their coming.
-    /// Sitemaps below others may be tens of thousands: they wait beside what seeds link to.
+    /// Returns the class in its host's queue; lower ones come first: seeds and the sitemaps that robots.txt names,
+    /// then recent entries, then by depth. Within a class the order of arrival counts. Nested sitemaps may be tens of
+    /// thousands, so they share the class of links from seeds.
     pub(crate) fn class(&self) -> u8 {
         match (self.recent, self.depth) {
             (true, _) => RECENT,
@@ -57,12 +56,12 @@ impl Entry {
         }
     }
 
-    /// A sitemap below so many indexes.
+    /// A sitemap below `hops` sitemap indexes.
     pub fn sitemap(url: Url, hops: u8) -> Self {
         Self { kind: EntryKind::Sitemap, hops, ..Self::page(url, 0) }
     }
 
-    /// As it is stored: depth (2 bytes), kind and hops (1 byte), URL.
+    /// Encodes the entry: depth (2 bytes), kind and hops (1 byte), URL.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.depth.to_le_bytes().to_vec();
         let kind = match self.kind {
@@ -75,7 +74,7 @@ impl Entry {
         bytes
     }
 
-    /// Reads what [`encode`](Self::encode) wrote; `None` if it is no entry.
+    /// Decodes the output of [`encode`](Self::encode); `None` if it is not valid.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (depth, rest) = bytes.split_first_chunk::<2>()?;
         let (hops, url) = rest.split_first()?;
@@ -90,32 +89,30 @@ impl Entry {
     }
 }
 
-/// Politeness.
+/// Rules of politeness, and limits of the queue.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Shortest time between two requests to a host. Default 1 s.
+    /// The time in the set of ready hosts, if the host is in it.
     pub delay: Duration,
-    /// Longest time a slow host stretches the delay to. Default 30 s.
+    /// Longest delay between requests to a slow host. Default 30 s.
     pub max_delay: Duration,
     /// Requests at a time to one host. Default 1.
     pub per_host: usize,
-    /// Shortest time between two requests to one address ([`network`](crate::network)), whatever the
-    /// host. Default 250 ms.
+    /// Shortest time between two requests to one [`network`](crate::network) address, over all hosts. Default 250 ms.
     pub address_delay: Duration,
-    /// After so many failures in a row a host is left alone for a while, and so is an address after so
-    /// many different hosts without an answer. Default 5.
+    /// Failures in a row after which a host is paused. Also the number of different unanswered hosts after which
+    /// their address is paused. Default 5.
     pub breaker_after: u32,
-    /// For how long at first, twice as long each time. Default 10 s.
+    /// Length of the first pause; each further one is twice as long. Default 10 s.
     pub breaker_wait: Duration,
-    /// After so many failures in a row a host is given up for this run; of an address that answers
-    /// nobody as often, every host that fails once more. Default 8.
+    /// Failures in a row after which a host is given up for this run. An address is down after as many: then each of
+    /// its hosts is given up at its next failure. Default 8.
     pub give_up_after: u32,
-    /// So many links of one host may wait; further ones are not queued
-    /// ([`Frontier::push_link`](crate::Frontier::push_link)). What is [recent](Entry::recent) has as many
-    /// places beside them, and what is [pushed again](crate::Frontier::push_again) is not counted as long
-    /// as it is recent. Default 100,000.
+    /// Most queued links of one host; further ones are not queued
+    /// ([`Frontier::push_link`](crate::Frontier::push_link)). [Recent](Entry::recent) links have a separate limit of
+    /// the same size. [Requeued](crate::Frontier::push_again) recent entries do not count. Default 100,000.
     pub max_queued_per_host: u64,
-    /// So many bytes of links of all hosts may wait: each counts its URL and 64 bytes. Default 16 GiB.
+    /// Most bytes of queued links of all hosts. Each counts its URL and 64 bytes. Default 16 GiB.
     pub max_queue_bytes: u64,
 }
 
@@ -135,28 +132,28 @@ impl Default for Options {
     }
 }
 
-/// What one host looks like from outside.
+/// The state of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostState {
     /// Its name, see [`host_key`](hapax_url::host_key).
     pub host: String,
-    /// Its queued URLs, those in flight among them.
+    /// Its queued URLs, those in flight included.
     pub queued: u64,
     /// Requests in flight.
     pub in_flight: usize,
     /// Failures in a row.
     pub failures: u32,
-    /// It was given up for this run.
+    /// Whether it was given up for this run.
     pub given_up: bool,
 }
 
-/// How many URLs are where.
+/// Numbers of URLs by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Every URL ever seen.
+    /// All URLs ever seen.
     pub known: u64,
-    /// Waiting, those in flight and deferred among them.
+    /// Queued URLs, those in flight and deferred included.
     pub queued: u64,
-    /// Given up for this run.
+    /// URLs deferred to the next run.
     pub deferred: u64,
 }

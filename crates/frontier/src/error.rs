@@ -4,29 +4,29 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Another process holds it.
+    /// Another process has locked it.
     #[error("{}: another process holds it", .0.display())]
     Locked(PathBuf),
-    /// The stored state is damaged or of another version.
+    /// The stored state is damaged or has another version.
     #[error("{}: {what}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The kind of damage.
         what: String,
     },
-    /// The file system refused. A full disk is [`std::io::ErrorKind::StorageFull`].
+    /// The file system returned an error. On a full disk it is [`std::io::ErrorKind::StorageFull`].
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: std::io::Error,
     },
-    /// An earlier commit failed for another reason than damage, so what is on disk is unknown: drop the frontier and open it again.
+    /// An earlier commit failed. The state on disk is unknown: drop the frontier and open it again.
     #[error("an earlier commit of the frontier failed: open it again")]
     Poisoned,
-    /// A frontier that is kept elsewhere failed, see [`Frontier`](crate::Frontier).
+    /// A frontier that is stored elsewhere failed, see [`Frontier`](crate::Frontier).
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -12,16 +12,15 @@ use crate::lease::{End, HostAnswer, Lease, LeaseCounts, Next};
 
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
-/// [`DiskFrontier`](crate::DiskFrontier) keeps it in a folder, for one process; others may share it
-/// among many.
+/// [`DiskFrontier`](crate::DiskFrontier) stores it in a folder, for one process; others may be shared by processes.
 pub trait Frontier: std::fmt::Debug + Send + Sync {
-    /// What the last commit carried.
+    /// Returns the payload of the last commit.
     ///
     /// # Errors
     /// From the file.
     fn payload(&self) -> Result<Vec<u8>>;
 
-    /// Queues a URL unless it was ever seen; `true` if it is new.
+    /// Queues a URL unless it was ever seen. Returns `true` if it is new.
     ///
     /// # Errors
     /// From the file.
@@ -29,8 +28,8 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
 
     /// Queues a link unless it was ever seen, within
     /// [`Options::max_queued_per_host`](crate::Options::max_queued_per_host) and
-    /// [`Options::max_queue_bytes`](crate::Options::max_queue_bytes). A frontier without such limits
-    /// queues it as [`push`](Self::push) does.
+    /// [`Options::max_queue_bytes`](crate::Options::max_queue_bytes). The default ignores these limits and calls
+    /// [`push`](Self::push).
     ///
     /// # Errors
     /// From the file.
@@ -38,33 +37,33 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
         Ok(if self.push(entry)? { Pushed::New } else { Pushed::Known })
     }
 
-    /// Queues a URL though it was seen, to look at it again; not if it is queued now.
+    /// Queues a seen URL again, unless it is queued now. Returns whether it was queued.
     ///
     /// # Errors
     /// From the file.
     fn push_again(&self, entry: Entry) -> Result<bool>;
 
-    /// Marks a URL as seen and done without queueing it, such as one that is out of scope or a
-    /// canonical alias; `true` if it was not known.
+    /// Marks a URL as seen and done without queueing it, for example a canonical alias. Returns `true` if it was not
+    /// known.
     ///
     /// # Errors
     /// From the file.
     fn mark(&self, url: &Url) -> Result<bool>;
 
-    /// Remembers that a URL was refused, by scope or depth, say; `true` the first time. It is not
-    /// marked as seen: another way to it, or wider rules, may still queue it.
+    /// Remembers that a URL was refused, for example by scope or depth. Returns `true` the first time. The URL is not
+    /// marked as seen: a shorter path or wider rules may still queue it.
     ///
     /// # Errors
     /// From the file.
     fn refuse(&self, url: &Url) -> Result<bool>;
 
-    /// Whether a URL in normal form was ever seen.
+    /// Returns whether a URL in normal form was ever seen.
     ///
     /// # Errors
     /// From the file.
     fn knows(&self, url: &str) -> Result<bool>;
 
-    /// Whether a URL in normal form waits, or is being worked on. A frontier that cannot say it answers `false`.
+    /// Returns whether a URL in normal form is queued or in flight. A frontier that cannot know returns `false`.
     ///
     /// # Errors
     /// From the file.
@@ -72,83 +71,82 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
         Ok(false)
     }
 
-    /// The next URL that politeness allows.
+    /// Leases the next URL that politeness allows.
     ///
     /// # Errors
-    /// From the file, when a queue's next part is read.
+    /// From the file, if the next part of a queue is read.
     fn next(&self, now: Instant) -> Result<Next>;
 
-    /// Says which address the lease's host has, so that hosts of one address share a clock. `true` if
-    /// that address may be requested now; otherwise the lease should end with [`End::PutBack`].
+    /// Sets the address of the lease's host, because hosts of one address share a clock. Returns `true` if that
+    /// address may be requested now; otherwise the lease should end with [`End::PutBack`].
     fn set_address(&self, lease: &Lease, address: IpAddr, now: Instant) -> bool;
 
-    /// Frees the host of a lease whose page is still being worked on: another URL of it may be requested. Does
-    /// nothing at a second call for the same lease. Returns whether the host is given up by it.
+    /// Frees the host of a lease whose page is still being processed, so that the host's next URL can be requested. A
+    /// second call for the same lease does nothing. Returns whether this call gave the host up.
     fn free(&self, lease: &mut Lease, answer: HostAnswer, now: Instant) -> bool;
 
-    /// Ends a lease. With [`End::Done`] of a lease whose host is not free, the host counts as one that answered
-    /// at once. Returns whether the host is given up by it. `now` must not lie before the hand-out.
+    /// Ends a lease. If its host is not free, [`End::Done`] counts as an immediate answer of the host. Returns
+    /// whether this call gave the host up. `now` must not be before the lease was handed out.
     fn end(&self, lease: Lease, end: End, now: Instant) -> bool;
 
-    /// Ends a lease that was answered: [`free`](Self::free) and [`End::Done`] in one.
+    /// Ends a lease that was answered: calls [`free`](Self::free), then [`end`](Self::end) with [`End::Done`].
     fn done(&self, mut lease: Lease, took: Duration, now: Instant) {
         self.free(&mut lease, HostAnswer::Answered { took }, now);
         self.end(lease, End::Done, now);
     }
 
-    /// Counts the leases that are open or were lost. A frontier that does not count them returns `None`.
+    /// Counts open and lost leases. A frontier that does not count them returns `None`.
     fn leases(&self) -> Option<&LeaseCounts> {
         None
     }
 
-    /// The lease's address answered a request, whatever it said. A frontier may do without.
+    /// Records that the lease's address answered a request, in any way. Optional.
     fn address_answered(&self, _lease: &Lease) {}
 
-    /// It did not answer one that was sent at `asked`: where many hosts of one address fail so, all of
-    /// them are left alone for a while. Before [`end`](Self::end), which says the same of the host. A frontier
-    /// may do without.
+    /// Records that the address did not answer a request sent at `asked`. If several hosts of one address fail like
+    /// this, all its hosts are paused. Call it before [`end`](Self::end), which records the host's failure. Optional.
     fn address_silent(&self, _lease: &Lease, _asked: Instant, _now: Instant) {}
 
-    /// The host asks for this delay (robots' Crawl-delay); the longer one of the two holds.
+    /// Sets the delay that a host requires (Crawl-delay in robots.txt). The longer of this and the option applies.
     fn set_delay(&self, host: &str, delay: Duration);
 
-    /// Remembers something of a host or URL, durable with the next commit.
+    /// Stores a note about a host or URL, durable with the next commit.
     fn note(&self, subject: &str, kind: &'static str, value: Vec<u8>);
 
-    /// What was remembered of a host or URL.
+    /// Returns a note about a host or URL.
     ///
     /// # Errors
     /// From the file.
     fn note_of(&self, subject: &str, kind: &str) -> Result<Option<Vec<u8>>>;
 
-    /// Everything of one kind that was remembered and committed.
+    /// Visits all committed notes of one kind.
     ///
     /// # Errors
     /// From the file.
     fn notes(&self, kind: &str, visit: &mut dyn FnMut(&str, &[u8])) -> Result<()>;
 
-    /// Makes everything durable that was pushed and done before, with the caller's `payload`.
+    /// Makes all earlier changes durable, together with the caller's `payload`.
     ///
     /// # Errors
-    /// From the file; then the frontier must be opened anew, and refuses everything until it is.
+    /// From the file. The frontier then refuses every call and must be opened again.
     fn commit(&self, payload: &[u8]) -> Result<()>;
 
-    /// Whether anything waits for a commit.
+    /// Returns whether there are changes to commit.
     fn is_dirty(&self) -> bool;
 
-    /// Whether any host has something to hand out without a commit before it, now or later.
+    /// Returns whether any host can lease a URL, now or later, without another commit.
     fn has_work(&self) -> bool;
 
-    /// How many URLs are where.
+    /// Returns the numbers of URLs by state.
     fn counts(&self) -> Counts;
 
-    /// Every host: those of earlier opens first, by name, then in the order of their first URLs.
+    /// Returns every host: those of earlier runs by name, then new ones in the order of their first URLs.
     fn hosts(&self) -> Vec<HostState>;
 
-    /// One host, if any of its URLs was seen.
+    /// Returns one host, if any of its URLs was seen.
     fn host(&self, name: &str) -> Option<HostState>;
 
-    /// How many of its host's URLs are before a queued one; `None` if it does not wait.
+    /// Returns how many of its host's URLs are before a queued one; `None` if it is not queued.
     ///
     /// # Errors
     /// From the file.

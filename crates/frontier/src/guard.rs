@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What to do about a damaged file.
 pub(crate) const ADVICE: &str =
     "put it back from a copy, or remove the folder, and the crawl begins again at the seeds";
 
@@ -11,15 +10,14 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread becomes an [`Error::Damaged`](crate::Error::Damaged): a program's panic hook need
-/// not tell of it then.
+/// Returns whether a panic of this thread becomes an [`Error::Damaged`](crate::Error::Damaged), which a panic hook
+/// need not report.
 #[must_use]
 pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Does what may meet a damaged file: redb takes what its pages say for true, and panics where that cannot be. The error
-/// is what the panic said.
+/// Runs `work` and returns its panic message as an error. redb trusts its pages: it panics on some that are damaged.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let before = GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));

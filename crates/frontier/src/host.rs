@@ -1,4 +1,4 @@
-//! One host's queue and clock, and the address it shares with others.
+//! The queue and clock of one host.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -9,8 +9,7 @@ use crate::entry::{CLASSES, Entry, Options, RECENT};
 /// Bits of a sequence number below those of its class.
 const CLASS_SHIFT: u32 = u64::BITS - CLASSES.trailing_zeros();
 
-/// The sequence number of the `number`th URL, if it is of this class: a host's queue on disk is in its
-/// order.
+/// Returns the sequence number of entry `number` in this class. A host's queue on disk is sorted by it.
 pub(crate) const fn sequence(class: u8, number: u64) -> u64 {
     (class as u64) << CLASS_SHIFT | number_of(number)
 }
@@ -27,28 +26,26 @@ pub(crate) fn host_hash(name: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(name.as_bytes())
 }
 
-/// A URL that waits: its number, and how often it was tried.
+/// A queued URL: sequence number, entry, attempts.
 type Waiting = (u64, Entry, u8);
 
-/// Bytes that it takes in memory.
 fn bytes_of((_, entry, _): &Waiting) -> usize {
     size_of::<Waiting>() + entry.url.as_str().len()
 }
 
-/// What waits of one class, in the order of its numbers.
+/// The queued URLs of one class, sorted by sequence number.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     pub(crate) class: u8,
     queue: VecDeque<Waiting>,
-    /// What these take.
     bytes: usize,
-    /// Where the part begins that is on disk only; `None`: all is in memory.
+    /// The first number that is on disk only; `None` if all are in memory.
     pub(crate) on_disk_from: Option<u64>,
-    /// The highest number that was handed out and came back: what has a higher one never was.
+    /// The highest number that was leased and came back. Higher numbers were never leased.
     taken_back: u64,
-    /// Rows below this number were counted if damage left them unreadable.
+    /// Unreadable rows below this number have been counted.
     pub(crate) counted: u64,
-    /// The frontier's last commit when nothing of this was on disk yet: before the next one nothing is.
+    /// Number of finished commits when these URLs were not on disk yet. They are read again after another commit.
     pub(crate) waits: Option<u64>,
 }
 
@@ -57,7 +54,6 @@ impl Lane {
         self.queue.is_empty() && self.on_disk_from.is_none()
     }
 
-    /// How many of its URLs are in memory.
     pub(crate) fn held(&self) -> usize {
         self.queue.len()
     }
@@ -73,7 +69,7 @@ impl Lane {
         Some(first)
     }
 
-    /// Lets go of what is on disk too, or will be with the next commit, and was never handed out.
+    /// Drops URLs from memory that were never leased: they are on disk, or will be after the next commit.
     pub(crate) fn spill(&mut self) {
         let keep = self.queue.partition_point(|(sequence, ..)| *sequence <= self.taken_back);
         if let Some(&(first, ..)) = self.queue.get(keep) {
@@ -88,26 +84,25 @@ impl Lane {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) key: u64,
-    /// By class; none is empty.
+    /// Sorted by class; none is empty.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) clock: Clock,
     pub(crate) delay: Duration,
     pub(crate) in_flight: usize,
-    /// Its place among those that have something to hand out.
+    /// The time in the set of ready hosts, if the host is in it.
     pub(crate) ready_at: Option<Instant>,
-    /// Queued URLs, those in flight among them.
+    /// Queued URLs, those in flight included.
     pub(crate) queued: u64,
-    /// Of these, given up for this run.
+    /// Of these, deferred to the next run.
     pub(crate) deferred: u64,
-    /// Of these, neither in flight nor answered nor [`RECENT`]: they are limited.
+    /// Of these, subject to the limit: neither in flight nor answered nor [`RECENT`].
     pub(crate) links: u64,
     /// Answered, but not finished.
     pub(crate) unfinished: u64,
     pub(crate) failures: u32,
     pub(crate) given_up: bool,
-    /// Among the addresses.
     pub(crate) address: Option<usize>,
-    /// Bytes of it that the frontier has counted among those of all hosts.
+    /// The part of the frontier's `held_bytes` that belongs to this host.
     pub(crate) counted_bytes: usize,
 }
 
@@ -139,7 +134,7 @@ impl Host {
         self.links = self.links.saturating_sub(u64::from(class != RECENT));
     }
 
-    /// What waits of a class, to be added to.
+    /// Returns the lane of a class, which is created if missing.
     pub(crate) fn lane(&mut self, class: u8) -> &mut Lane {
         let at = self.lanes.partition_point(|lane| lane.class < class);
         if self.lanes.get(at).is_none_or(|lane| lane.class != class) {
@@ -149,22 +144,20 @@ impl Host {
         &mut self.lanes[at]
     }
 
-    /// How many of its URLs are held in memory.
     pub(crate) fn held(&self) -> usize {
         self.lanes.iter().map(Lane::held).sum()
     }
 
-    /// Bytes that these take.
     pub(crate) fn held_bytes(&self) -> usize {
         self.lanes.iter().map(|lane| lane.bytes).sum()
     }
 
-    /// Whether a part of what waits is on disk only.
+    /// Returns whether a part of its queue is on disk only.
     pub(crate) fn is_on_disk(&self) -> bool {
         self.lanes.iter().any(|lane| lane.on_disk_from.is_some())
     }
 
-    /// Takes back what was handed out: it is the next of its class.
+    /// Puts a leased URL back as the first of its class.
     pub(crate) fn take_back(&mut self, sequence: u64, entry: Entry, attempts: u8) {
         let lane = self.lane(class_of(sequence));
         lane.taken_back = lane.taken_back.max(sequence);
@@ -173,11 +166,10 @@ impl Host {
         lane.queue.push_front(waiting);
     }
 
-    /// A request went well.
     pub(crate) fn well(&mut self, took: Duration, now: Instant, options: &Options) {
         self.failures = 0;
         if !options.delay.is_zero() {
-            // Slower when the host is slow: twice its answer's time, up to the ceiling.
+            // Slow hosts get a longer delay: twice the answer's time, up to `max_delay`.
             let slow = (took * 2).min(options.max_delay);
             self.clock.hold(now + self.delay.max(slow));
         } else if !self.delay.is_zero() {
@@ -185,8 +177,8 @@ impl Host {
         }
     }
 
-    /// A request failed: from some number on the host is left alone, longer each time, and at last
-    /// given up, at once if it is the `last` try. `true` if that is now.
+    /// Records a failed request. From `breaker_after` failures on the pauses grow, and finally the host is given up,
+    /// immediately if this is the `last` try. Returns `true` if this call gave it up.
     pub(crate) fn failed(
         &mut self,
         wait: Duration,

@@ -1,4 +1,4 @@
-//! Leases: URLs handed out. Each one ends in exactly one way.
+//! Leases of URLs. Each one ends in exactly one way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,66 +6,66 @@ use std::time::{Duration, Instant};
 
 use crate::entry::Entry;
 
-/// A URL handed out. It stays queued on disk until [`Frontier::end`](crate::Frontier::end) with [`End::Done`]
-/// and a commit.
+/// A leased URL. It stays queued on disk until [`Frontier::end`](crate::Frontier::end) with [`End::Done`] and a
+/// commit.
 ///
-/// It is not `Clone`, and the frontier takes it back by value: to end it twice does not compile. One that is
-/// dropped without an end blocks its host until the frontier is opened again, and is counted in [`LeaseCounts`].
+/// It is not `Clone`, and the frontier takes it back by value: to end it twice does not compile. A lease dropped
+/// without an end blocks its host until the frontier is opened again, and [`LeaseCounts`] counts it.
 #[derive(Debug)]
 #[must_use = "a lease must be given to Frontier::end"]
 pub struct Lease {
-    /// What to fetch.
+    /// The URL to fetch.
     pub entry: Entry,
-    /// Its host, as [`host_key`](hapax_url::host_key) writes it.
+    /// Its host, see [`host_key`](hapax_url::host_key).
     pub host: String,
-    /// How often it was tried before.
+    /// Earlier attempts.
     pub attempts: u8,
     /// Whether the host's address is known, see [`Frontier::set_address`](crate::Frontier::set_address).
     pub has_address: bool,
-    /// The frontier's own number for it.
+    /// The frontier's number for it.
     pub sequence: u64,
     host_free: bool,
     held: Held,
 }
 
-/// What to do now.
+/// The next step of the crawler.
 #[derive(Debug)]
 pub enum Next {
-    /// Fetch this.
+    /// Fetch this URL.
     Lease(Box<Lease>),
-    /// Nothing is allowed before this moment.
+    /// No request is allowed before this time.
     At(Instant),
-    /// Nothing can be handed out before a lease ends or, if a host's queue is long, before a
+    /// There is nothing to lease before a lease ends or, if a host's queue is long, before a
     /// [commit](crate::Frontier::commit).
     Idle,
 }
 
-/// What a lease's host did, see [`Frontier::free`](crate::Frontier::free).
+/// How a lease's host responded, see [`Frontier::free`](crate::Frontier::free).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostAnswer {
-    /// It answered, after this time.
+    /// It answered.
     Answered {
-        /// How long it needed.
+        /// Time until the answer.
         took: Duration,
     },
-    /// A request failed for good.
+    /// The request failed, and is not retried.
     Failed,
-    /// It was not requested, for instance because a rule forbids the URL: its failures in a row stay as they
-    /// are, and its clock and that of its address go back, unless another lease has moved them since.
+    /// It was not requested, for example because a rule excludes the URL. Its failures in a row stay. The clocks of
+    /// host and address go back, unless another lease has advanced them since.
     Unasked,
 }
 
-/// What a deferred lease says about its host.
+/// The effect of a deferred lease on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// None.
     None,
-    /// Nothing, for it was not requested, see [`HostAnswer::Unasked`].
+    /// None: the host was not requested, see [`HostAnswer::Unasked`].
     Unasked,
-    /// A request failed: after some in a row the host is given up.
+    /// A request failed: after several in a row the host is given up.
     Failure,
-    /// The host asked to be left alone for longer than this run. It counts as [`CLOSED_COUNTS`] failures, so
-    /// that the third in a row ends the host, and a single page that always says so does not.
+    /// The host asked for a pause longer than this run. It counts as [`CLOSED_COUNTS`] failures: three in a row end
+    /// the host, a single page that always does so does not.
     Closed,
 }
 
@@ -77,26 +77,26 @@ pub const CLOSED_COUNTS: u32 = 3;
 pub enum End {
     /// Its URL is done, and leaves the queue with the next commit.
     Done,
-    /// It goes back to its place in the queue, untouched.
+    /// It returns to its position in the queue; this is not an attempt.
     PutBack {
-        /// No other URL of its host is handed out before.
+        /// The host's next URL is leased after this time.
         wait: Duration,
     },
-    /// It goes back to the queue, and counts as tried.
+    /// It returns to the queue, and counts as an attempt.
     Retry {
-        /// No other URL of its host is handed out before.
+        /// The host's next URL is leased after this time.
         wait: Duration,
-        /// Whether it counts as a failure of its host: after several in a row the wait is longer.
+        /// Whether it counts as a failure of its host: after several in a row the pause is longer.
         failure: bool,
     },
-    /// It is given up for this run: it stays queued on disk, and is handed out after the next open.
+    /// It is deferred: it stays queued on disk, and is leased after the next open.
     Defer {
-        /// What that says about its host.
+        /// The effect on its host.
         fault: Fault,
     },
 }
 
-/// Leases of one frontier that are open, or were dropped without an end.
+/// Open leases of one frontier, and those dropped without an end.
 #[derive(Debug, Default)]
 pub struct LeaseCounts {
     open: AtomicU64,
@@ -104,19 +104,18 @@ pub struct LeaseCounts {
 }
 
 impl LeaseCounts {
-    /// Handed out, and neither ended nor dropped.
+    /// Leases handed out and neither ended nor dropped.
     pub fn open(&self) -> u64 {
         self.open.load(Relaxed)
     }
 
-    /// Dropped without an end: a defect, unless the crawl was stopped by an error.
+    /// Leases dropped without an end: a defect, unless an error stopped the crawl.
     pub fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
 }
 
-/// Counts a lease from its hand-out to its end. A type of its own, so that the other fields can be moved out of
-/// a lease.
+/// Counts a lease until its end. A separate type, so that fields can be moved out of the lease.
 #[derive(Debug, Default)]
 struct Held(Option<Arc<LeaseCounts>>);
 
@@ -136,14 +135,14 @@ impl Lease {
         Self { entry, host, attempts: 0, has_address: false, sequence, host_free: false, held }
     }
 
-    /// Counts it as open from now on. The frontier that hands it out calls this.
+    /// Counts it as open. Called by the frontier that hands it out.
     pub fn hand_out(mut self, counts: &Arc<LeaseCounts>) -> Self {
         counts.open.fetch_add(1, Relaxed);
         self.held = Held(Some(Arc::clone(counts)));
         self
     }
 
-    /// Marks its host as free. Returns whether it was not before. The frontier calls this.
+    /// Marks its host as free. Returns whether it was not free before. Called by the frontier.
     pub const fn free_host(&mut self) -> bool {
         !std::mem::replace(&mut self.host_free, true)
     }
@@ -153,7 +152,7 @@ impl Lease {
         self.host_free
     }
 
-    /// Counts it as ended. The frontier that ends it calls this.
+    /// Counts it as ended. Called by the frontier that ends it.
     pub fn close(&mut self) {
         if let Some(counts) = self.held.0.take() {
             counts.open.fetch_sub(1, Relaxed);

@@ -1,5 +1,5 @@
-//! The frontier's file, read and never written: what redb writes when it opens a file that a kill left, or checks one,
-//! stays in memory. So `crawl check` works on a read-only file system and changes nothing.
+//! A read-only file for redb. Writes stay in memory, such as redb's repair after a kill. So `crawl check` works on a
+//! read-only file system and changes nothing.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,10 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use redb::backends::FileBackend;
 use redb::{BackendError, DatabaseError, StorageBackend};
 
-/// Bytes that are kept in memory together once one of them is written.
 const BLOCK: usize = 4096;
 
-/// A file with changes in memory.
 #[derive(Debug)]
 pub(crate) struct ReadOnlyFile {
     file: FileBackend,
@@ -24,7 +22,7 @@ pub(crate) struct ReadOnlyFile {
 #[derive(Debug)]
 struct Changes {
     length: u64,
-    /// How much of the file counts: what is behind was cut off, and reads as zeros.
+    /// Valid bytes of the file; those behind were cut off and read as zeros.
     of_file: u64,
     blocks: HashMap<u64, Box<[u8; BLOCK]>>,
 }
@@ -41,7 +39,7 @@ impl ReadOnlyFile {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads from the file alone, with zeros behind its end.
+    /// Reads from the file without the changes. Bytes behind its end are zeros.
     fn read_file(&self, of_file: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = usize::try_from(of_file.saturating_sub(offset)).unwrap_or(usize::MAX);
         let (known, behind) = out.split_at_mut(there.min(out.len()));
@@ -50,7 +48,7 @@ impl ReadOnlyFile {
     }
 }
 
-/// The blocks that a range of bytes touches: the number of each, the part of it, and the part of the range.
+/// Returns the blocks of a byte range: the number of each, the range in it, and the range in the whole.
 fn blocks(offset: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -131,7 +129,7 @@ impl StorageBackend for ReadOnlyFile {
         self.file.close()
     }
 
-    /// A shared lock, for an exclusive one needs the right to write; a crawl at work holds an exclusive one.
+    /// A shared lock: an exclusive one requires write access. A running crawl holds an exclusive one.
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.file.try_lock_shared_range(start, end)
     }

@@ -4,25 +4,24 @@ use std::collections::HashSet;
 
 use hapax_url::UrlKey;
 
-/// Places of the cache; 16 MiB.
+/// Slots of the cache: 16 MiB.
 const PLACES: usize = 1 << 21;
 
-/// Remembers keys in memory of a fixed size: it may forget one, and never invents one.
+/// A set of keys. The cache has a fixed size: it may lose a key, but never invents one.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// Since the last commit, and of the commit that is under way.
+    /// Keys since the last commit, and keys of the running commit.
     fresh: HashSet<UrlKey>,
     committing: HashSet<UrlKey>,
-    /// One key a place. Half of a key and its place are 85 bits: with 10^10 URLs, one in 10^15 of
-    /// the new ones would be taken for a known one.
+    /// One key a slot. Slot and half a key are 85 bits: with 10^10 URLs, one new URL in 10^15 is mistaken for a known
+    /// one.
     cache: Box<[u64]>,
     count: u64,
-    /// Keys that stand for refusals, which are no known URLs.
+    /// Keys of refusals, which do not count as known URLs.
     refused: u64,
 }
 
 impl Seen {
-    /// `count` keys are on disk, so many of them `refused`.
     pub(crate) fn new(count: u64, refused: u64) -> Self {
         Self {
             fresh: HashSet::new(),
@@ -37,7 +36,7 @@ impl Seen {
         ((key >> 64) as usize % PLACES, key as u64)
     }
 
-    /// Whether the key is surely known; if not, the disk must be asked.
+    /// Returns whether the key is certainly known. If not, the disk decides.
     pub(crate) fn has(&self, key: UrlKey) -> bool {
         let (place, half) = Self::place(key);
         self.cache.get(place) == Some(&half)
@@ -45,7 +44,7 @@ impl Seen {
             || self.committing.contains(&key)
     }
 
-    /// Notes that the disk holds the key.
+    /// Adds a key that is on disk.
     pub(crate) fn cache(&mut self, key: UrlKey) {
         let (place, half) = Self::place(key);
         if let Some(slot) = self.cache.get_mut(place) {
@@ -53,31 +52,28 @@ impl Seen {
         }
     }
 
-    /// A new key.
     pub(crate) fn insert(&mut self, key: UrlKey) {
         self.fresh.insert(key);
         self.count += 1;
     }
 
-    /// A new key that is not counted as a known URL.
+    /// Adds a new key that does not count as a known URL.
     pub(crate) fn insert_refusal(&mut self, key: UrlKey) {
         self.fresh.insert(key);
         self.refused += 1;
     }
 
-    /// What is fresh now is being written.
     pub(crate) fn begin_commit(&mut self) {
         self.committing = std::mem::take(&mut self.fresh);
     }
 
-    /// It is written, and can be read from disk.
+    /// Ends the commit: the keys can be read from disk.
     pub(crate) fn end_commit(&mut self) {
         for key in std::mem::take(&mut self.committing) {
             self.cache(key);
         }
     }
 
-    /// Known URLs.
     pub(crate) const fn count(&self) -> u64 {
         self.count
     }

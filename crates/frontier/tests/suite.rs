@@ -1,4 +1,4 @@
-//! The suite that every frontier passes, on the one in a folder.
+//! Runs the suite for all frontiers on the one in a folder.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 #[path = "suite/mod.rs"]

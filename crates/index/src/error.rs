@@ -4,18 +4,18 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file system refused. A full disk is [`std::io::ErrorKind::StorageFull`].
+    /// The file system returned an error. On a full disk it is [`std::io::ErrorKind::StorageFull`].
     #[error("{}: {source}", path.display())]
     Io {
         /// The file, or the index's folder.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: std::io::Error,
     },
-    /// Another process writes to it.
+    /// Another process is writing to it.
     #[error("{}: another process holds it", .0.display())]
     Locked(PathBuf),
-    /// There is no index yet.
+    /// The folder has no index.
     #[error("{}: no index here", .0.display())]
     Missing(PathBuf),
     /// Its files are damaged, or another version wrote them.
@@ -23,13 +23,13 @@ pub enum Error {
     Damaged {
         /// The file, or the index's folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The kind of damage.
         what: String,
     },
     /// An earlier write failed: drop the index and open it again.
     #[error("an earlier write of the index failed: open it again")]
     Poisoned,
-    /// A query that cannot be read.
+    /// The query is invalid.
     #[error("the query cannot be read: {0}")]
     Query(String),
 }

@@ -1,4 +1,4 @@
-//! A small dictionary for tests; users of the index bring a complete one.
+//! A small dictionary for tests; users of the crate pass a complete one.
 
 use std::sync::LazyLock;
 

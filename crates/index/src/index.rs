@@ -15,13 +15,13 @@ use crate::schema::{Fields, TOKENIZER, schemas};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agree};
 
-/// Memory of the writer before it writes a segment.
+/// Memory of the writer, in bytes, before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
 
 /// A page to be indexed.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
-    /// The caller's number of the page, ascending.
+    /// The caller's number of the page. Numbers ascend.
     pub id: u64,
     /// Its URL.
     pub url: &'a str,
@@ -31,25 +31,25 @@ pub struct Page<'a> {
     pub text: &'a str,
     /// Two-letter language code.
     pub language: &'a str,
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched: &'a str,
-    /// Where it lies in the archive, in the caller's words.
+    /// Its location in the archive, in the caller's format.
     pub stored_at: &'a str,
-    /// Bytes of its body.
+    /// Size of its body in bytes.
     pub bytes: u64,
-    /// Whether it names itself as its canonical address.
+    /// Whether it declares itself as its canonical address.
     pub canonical: bool,
-    /// Further data of the caller. An index of an earlier version does not store it.
+    /// More data of the caller. Not stored in an index of an earlier version.
     pub meta: &'a str,
 }
 
-/// The writing side. One process at a time.
+/// The writer of an index. One process at a time.
 pub struct Index {
     path: PathBuf,
     index: tantivy::Index,
     writer: IndexWriter,
     fields: Fields,
-    /// A writer that has failed takes more pages without a thread that would write them.
+    /// After a failure tantivy's writer would still accept pages, which no thread writes.
     failed: bool,
 }
 
@@ -76,8 +76,7 @@ impl Index {
                 tantivy::Index::open_or_create(directory, schema)?
             };
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
-            // Opens every file, so that a merge meets no damaged one: on its own threads tantivy's panic would end the
-            // process.
+            // Opens every file: if a merge met a damaged one, tantivy's panic on its thread would end the process.
             let reader: IndexReader =
                 index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
             let fields = agree(&index, &reader.searcher())?;
@@ -88,10 +87,10 @@ impl Index {
         Ok(Self { path: folder.to_owned(), index, writer, fields, failed: false })
     }
 
-    /// Adds a page. Nothing is durable before [`commit`](Self::commit).
+    /// Adds a page. It is durable after [`commit`](Self::commit).
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] from the writer's threads, [`Error::Poisoned`] ever after.
+    /// [`Error::Io`] or [`Error::Damaged`] from the writer's threads, and [`Error::Poisoned`] from then on.
     pub fn add(&mut self, page: &Page<'_>) -> Result<()> {
         let mut document = TantivyDocument::new();
         let fields = self.fields;
@@ -109,7 +108,7 @@ impl Index {
         }
         self.write(|writer| {
             writer.add_document(document).map(|_| ()).map_err(|error| {
-                // A writer whose thread has failed says no more than that; the thread's end says why.
+                // After a failure of its thread the writer's error has no cause; `prepare_commit` returns it.
                 writer.prepare_commit().err().unwrap_or(error)
             })
         })
@@ -123,12 +122,12 @@ impl Index {
         guarded(&self.path, || work(writer)).inspect_err(|_| self.failed = true)
     }
 
-    /// Removes one page, durably with the next [`commit`](Self::commit).
+    /// Removes a page. Durable after the next [`commit`](Self::commit).
     pub fn delete(&mut self, id: u64) {
         self.writer.delete_term(Term::from_field_u64(self.fields.id, id));
     }
 
-    /// Removes every page with a number of `first` or above: what a crash left ahead of the other
+    /// Removes all pages with a number of `first` or above, which a crash left without a counterpart in the other
     /// stores.
     ///
     /// # Errors
@@ -139,24 +138,24 @@ impl Index {
         self.write(|writer| writer.delete_query(Box::new(query)).map(|_| ()))
     }
 
-    /// Makes everything added before durable.
+    /// Makes all earlier changes durable.
     ///
     /// # Errors
-    /// From the writer or the file system, [`Error::Poisoned`] ever after.
+    /// From the writer or the file system, and [`Error::Poisoned`] from then on.
     pub fn commit(&mut self) -> Result<()> {
         let index = self.index.clone();
         self.write(|writer| {
             writer.commit()?;
-            // The rename of meta.json is durable only when its folder is.
+            // The rename of meta.json is durable only after a sync of its folder.
             index.directory().sync_directory()?;
             Ok(())
         })
     }
 
-    /// Waits for merges that run in the background.
+    /// Waits for background merges.
     ///
     /// # Errors
-    /// From the merging threads.
+    /// From the merge threads.
     pub fn close(self) -> Result<()> {
         let path = self.path;
         guarded(&path, || self.writer.wait_merging_threads())
@@ -167,15 +166,13 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread becomes an [`Error::Damaged`]: a program's panic hook need not tell
-/// of it then.
+/// Returns whether a panic of this thread becomes an [`Error::Damaged`]. A panic hook need not report such a panic.
 #[must_use]
 pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Does what may meet a damaged file: tantivy takes the lengths in it for true, and panics where they
-/// are not.
+/// Runs `work` and returns its panics as errors: tantivy trusts lengths in its files, and panics if they are wrong.
 pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T> {
     let before = GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
@@ -193,7 +190,7 @@ pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>)
 
 fn translate(path: &Path, error: TantivyError) -> Error {
     let io_of = |path: PathBuf, source: &std::io::Error| match source.kind() {
-        // What a file says of itself cannot be: a place behind its end, or before its beginning.
+        // A damaged file has offsets behind its end or before its beginning.
         std::io::ErrorKind::InvalidData
         | std::io::ErrorKind::UnexpectedEof
         | std::io::ErrorKind::InvalidInput => Error::Damaged { path, what: source.to_string() },
@@ -212,7 +209,7 @@ fn translate(path: &Path, error: TantivyError) -> Error {
         TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(file)) => {
             Error::Damaged { path: path.join(file), what: "it is missing".to_owned() }
         }
-        // The writer's threads report their I/O errors as text only, if they say why at all.
+        // The writer's threads report I/O errors as text, if at all.
         other if other.to_string().contains("No space left") => Error::Io {
             path: path.to_owned(),
             source: std::io::Error::new(std::io::ErrorKind::StorageFull, other.to_string()),
@@ -250,7 +247,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut index = Index::open(folder.path(), jieba).unwrap();
         std::fs::remove_dir_all(folder.path()).unwrap();
-        // The thread that writes fails some pages later.
+        // The writer's thread fails after a number of pages.
         let failed = (0..100_000).find_map(|id| index.add(&page(id, "", "A spring.")).err());
         let Some(Error::Io { source, .. }) = failed else { panic!("{failed:?}") };
         assert!(!source.to_string().contains("was killed"), "{source}");
@@ -327,7 +324,7 @@ mod tests {
         assert_eq!(ids("\"spring and fell\""), [0]);
         assert_eq!(ids("北京大学"), [1]);
         assert_eq!(ids("学习"), [1]);
-        // What is not wanted alone: all others.
+        // Only exclusions: all other pages match.
         let all = ids("*");
         for without in ["-spring", "NOT spring", "-spring -steel"] {
             let expected: Vec<u64> =
@@ -359,7 +356,7 @@ mod tests {
     fn long_words_and_the_words_within_have_snippets_wherever_they_stand() {
         let folder = tempfile::tempdir().unwrap();
         let mut index = Index::open(folder.path(), jieba).unwrap();
-        // The fragments of snippets are counted in bytes.
+        // Fragments of snippets are measured in bytes, which may split a character.
         for id in 0..=200 {
             let text =
                 format!("{}北京大学在中华人民共和国。", "a ".repeat(id / 2) + &"b".repeat(id % 2));

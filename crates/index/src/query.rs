@@ -1,18 +1,18 @@
-//! Limits of a query, checked before tantivy's parser sees it: the parser recurses on groups and `NOT`, and
-//! takes quadratic time in the number of operators.
+//! Limits of a query, checked before tantivy parses it. The parser recurses on groups and `NOT`, and takes quadratic
+//! time in the number of operators.
 
-/// Bytes of a query.
+/// Most bytes of a query.
 pub const MAX_QUERY_BYTES: usize = 4096;
-/// Opening brackets of a query, `(`, `[` and `{`, wherever they stand.
+/// Most opening brackets of a query: `(`, `[` and `{` anywhere.
 pub const MAX_QUERY_GROUPS: usize = 32;
-/// Operators of a query: `AND`, `OR`, `NOT`, `IN`, `TO`, and the signs `+`, `-`, `^`, `~`, `*`, `:`, `<`, `>`.
+/// Most operators of a query: `AND`, `OR`, `NOT`, `IN`, `TO`, and the signs `+`, `-`, `^`, `~`, `*`, `:`, `<`, `>`.
 pub const MAX_QUERY_OPERATORS: usize = 128;
-/// Ranges and prefixes of a query, each of which may walk through all terms: `<`, `>`, `TO`, `*`.
+/// Most ranges and prefixes of a query: `<`, `>`, `TO`, `*`. Each may visit all terms.
 pub const MAX_QUERY_RANGES: usize = 4;
-/// Words of a query. A character of a script that does not separate words counts as one.
+/// Most words of a query. In scripts without spaces between words each character counts as one.
 pub const MAX_QUERY_TERMS: usize = 256;
 
-/// Whether a query is within the limits; else what is too much.
+/// Checks the limits; the error names the one that is exceeded.
 pub(crate) fn check(query: &str) -> Result<(), String> {
     if query.len() > MAX_QUERY_BYTES {
         return Err(over("bytes", query.len(), MAX_QUERY_BYTES));
@@ -44,7 +44,7 @@ fn over(what: &str, count: usize, most: usize) -> String {
     format!("it has {count} {what}, at most {most} are allowed: search for less")
 }
 
-/// Characters from here on are of scripts in which one may be a word.
+/// The first character of scripts in which a single character may be a word.
 const UNSEPARATED: char = '\u{E00}';
 
 fn terms(query: &str) -> usize {

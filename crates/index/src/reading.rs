@@ -1,5 +1,5 @@
-//! A folder that is read alone, also by who may not write there: on a disk that is mounted so, or as
-//! another user. tantivy's reader takes a lock, for which it opens a file for writing.
+//! Read access without write permission: on a read-only file system or as another user. tantivy's reader takes a
+//! lock, for which it opens a file for writing.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use tantivy::Directory;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{DirectoryLock, FileHandle, Lock, WatchCallback, WatchHandle, WritePtr};
 
-/// The directory within, but that its lock may be held without a right to write.
+/// A directory whose lock needs no write permission.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading<D> {
     within: D,
@@ -18,13 +18,11 @@ pub(crate) struct Reading<D> {
 }
 
 impl<D: Directory + Clone> Reading<D> {
-    /// Of the directory that lies in this folder.
     pub(crate) fn new(within: D, folder: &Path) -> Self {
         Self { within, folder: folder.to_owned() }
     }
 
-    /// A writer waits for this one as for any other. Where that cannot be had either, as in a copy without
-    /// the file, there is no writer to be kept from removing what is being opened.
+    /// Takes a shared lock, which a writer respects. Without the file, as in a copy, no writer can be active.
     fn lock_as_it_lies(&self, lock: &Lock) -> DirectoryLock {
         let file = File::open(self.folder.join(&lock.filepath)).ok();
         DirectoryLock::from(Box::new(file.filter(|file| file.lock_shared().is_ok())))
@@ -86,7 +84,7 @@ mod tests {
     use crate::few_words::jieba;
     use crate::{Error, Index, Page, Searcher};
 
-    /// A folder in which nobody may write, also where that binds nobody.
+    /// A folder that refuses writes, also for root.
     #[derive(Clone, Debug)]
     struct Refusing(MmapDirectory, io::ErrorKind);
 
@@ -165,7 +163,7 @@ mod tests {
             assert_eq!(search(folder.path(), kind).unwrap(), [7]);
         }
         assert!(matches!(search(folder.path(), Other), Err(Error::Io { .. })));
-        // As in a copy.
+        // A copy may lack the lock file.
         std::fs::remove_file(folder.path().join(&META_LOCK.filepath)).unwrap();
         assert_eq!(search(folder.path(), PermissionDenied).unwrap(), [7]);
         assert!(!folder.path().join(&META_LOCK.filepath).exists());

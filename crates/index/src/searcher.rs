@@ -18,12 +18,12 @@ use crate::schema::{Fields, TOKENIZER};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agree};
 
-/// Characters of a snippet.
+/// In characters.
 const SNIPPET: usize = 180;
-/// Bytes of a text in which a snippet is looked for; it is cut into words anew for each hit.
+/// Bytes of a text that are searched for a snippet. They are tokenized again for each hit.
 pub(crate) const SNIPPET_TEXT: usize = 1 << 20;
 
-/// A page as the index holds it.
+/// A page as it is stored in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPage {
     /// The caller's number of the page.
@@ -36,15 +36,15 @@ pub struct StoredPage {
     pub text: String,
     /// Two-letter language code.
     pub language: String,
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched: String,
-    /// Where it lies in the archive.
+    /// Its location in the archive.
     pub stored_at: String,
-    /// Bytes of its body.
+    /// Size of its body in bytes.
     pub bytes: u64,
-    /// Whether it names itself as its canonical address.
+    /// Whether it declares itself as its canonical address.
     pub canonical: bool,
-    /// Further data of the caller; empty in an index of an earlier version.
+    /// More data of the caller; empty in an index of an earlier version.
     pub meta: String,
 }
 
@@ -57,19 +57,19 @@ pub struct Hit {
     pub url: String,
     /// Its title.
     pub title: String,
-    /// The part of its text where the words stand.
+    /// The part of its text that contains the words.
     pub snippet: String,
-    /// BM25.
+    /// BM25 score.
     pub score: f32,
     /// Two-letter language code.
     pub language: String,
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched: String,
-    /// Where it lies in the archive.
+    /// Its location in the archive.
     pub stored_at: String,
 }
 
-/// The reading side: works beside a writer in another process, on the last commit.
+/// The reader of an index. It sees the last commit, while a process may be writing.
 pub struct Searcher {
     path: PathBuf,
     reader: IndexReader,
@@ -84,15 +84,14 @@ impl std::fmt::Debug for Searcher {
 }
 
 impl Searcher {
-    /// Opens the index in `folder` for reading, where nothing is written: neither folder nor files need be
-    /// writable.
+    /// Opens the index in `folder` for reading. Writes nothing: folder and files may be read-only.
     ///
     /// # Errors
-    /// [`Error::Missing`] without an index, [`Error::Damaged`] where a file does not match its checksum, else as
+    /// [`Error::Missing`] without an index, [`Error::Damaged`] if a file does not match its checksum, otherwise as
     /// [`Index::open`](crate::Index::open).
     ///
     /// # Complexity
-    /// Reads every file of the index, once a process for each file.
+    /// Reads every file of the index, once in each process.
     pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
         if !folder.join("meta.json").exists() {
             return Err(Error::Missing(folder.to_owned()));
@@ -118,12 +117,12 @@ impl Searcher {
         Ok(Self { path: folder.to_owned(), reader, index, fields })
     }
 
-    /// How many pages are indexed.
+    /// Returns the number of indexed pages.
     pub fn len(&self) -> u64 {
         self.reader.searcher().num_docs()
     }
 
-    /// How many have a number of `first` or above.
+    /// Returns how many pages have a number of `first` or above.
     ///
     /// # Errors
     /// From the reader.
@@ -134,7 +133,7 @@ impl Searcher {
         Ok(guarded(&self.path, count)? as u64)
     }
 
-    /// Whether a page has this number.
+    /// Returns whether a page with this number is indexed.
     ///
     /// # Errors
     /// From the reader.
@@ -145,19 +144,19 @@ impl Searcher {
         Ok(guarded(&self.path, count)? > 0)
     }
 
-    /// Whether none is.
+    /// Returns whether the index has no pages.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The best `limit` pages for a query: words are all wanted, `"phrases"`, `-without`, `OR`.
-    /// The second value is how many there are in all.
+    /// Returns the best `limit` pages for a query, and the number of all matches. All words are required. The syntax
+    /// has `"phrases"`, `-without` and `OR`.
     ///
     /// # Errors
-    /// [`Error::Query`] for a query that cannot be read, or is beyond [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES),
+    /// [`Error::Query`] for an invalid query, or one that exceeds [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES),
     /// [`MAX_QUERY_GROUPS`](crate::MAX_QUERY_GROUPS), [`MAX_QUERY_OPERATORS`](crate::MAX_QUERY_OPERATORS),
-    /// [`MAX_QUERY_RANGES`](crate::MAX_QUERY_RANGES) or
-    /// [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS); else from the files.
+    /// [`MAX_QUERY_RANGES`](crate::MAX_QUERY_RANGES) or [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS); otherwise from
+    /// the files.
     pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
         crate::query::check(query).map_err(Error::Query)?;
         let fields = self.fields;
@@ -166,11 +165,11 @@ impl Searcher {
         parser.set_field_boost(fields.title, 2.0);
         let query = match parser.parse_query(query) {
             Ok(query) => query,
-            // Nothing is asked for but what is not wanted: of all pages the others.
+            // The query has only exclusions: apply them to all pages.
             Err(QueryParserError::AllButQueryForbidden) => parser
                 .parse_query(&format!("* {query}"))
                 .map_err(|error| Error::Query(error.to_string()))?,
-            // What people type holds apostrophes, colons, brackets: then it is words, no formula.
+            // Text with apostrophes, colons or brackets is not always a formula: search for its words.
             Err(error) => match words_of(query) {
                 Some(words) => parser.parse_query(&words),
                 None => Err(error),
@@ -179,7 +178,7 @@ impl Searcher {
         };
         let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
             let searcher = self.reader.searcher();
-            // No more than there are: room for all of them is taken at once.
+            // The collector allocates this number of slots, so cap it by the number of pages.
             let room = limit.min(usize::try_from(searcher.num_docs()).unwrap_or(limit)).max(1);
             let collector = (TopDocs::with_limit(room).order_by_score(), Count);
             let (top, count) = searcher.search(&query, &collector)?;
@@ -195,7 +194,7 @@ impl Searcher {
         guarded(&self.path, run)
     }
 
-    /// The page with this number.
+    /// Returns the page with this number.
     ///
     /// # Errors
     /// From the files.
@@ -231,11 +230,11 @@ impl Searcher {
     }
 }
 
-/// The files of the index in `folder` that do not match their checksums or are missing, each with what is wrong with
-/// it. Opens no reader, so that nothing trusts what a damaged file says.
+/// Returns an error for each file of the index in `folder` that is missing or does not match its checksum. Opens no
+/// reader, because a reader trusts the files.
 ///
 /// # Errors
-/// [`Error::Missing`] without an index, [`Error::Damaged`] for a damaged `meta.json`, else from the files.
+/// [`Error::Missing`] without an index, [`Error::Damaged`] for a damaged `meta.json`, otherwise from the files.
 ///
 /// # Complexity
 /// Reads every file of the index.
@@ -249,7 +248,7 @@ pub fn damaged_files(folder: &Path) -> Result<Vec<Error>> {
         let index = tantivy::Index::open(directory.clone())?;
         let metas = index.load_metas()?;
         let mut names: Vec<PathBuf> = metas.list_segment_files().into_iter().collect();
-        // It lists a file of deleted pages for each segment; only some have one.
+        // The list has a file of deleted pages for each segment, but not each segment has one.
         let deleted: Vec<PathBuf> = metas
             .segments
             .iter()
@@ -267,7 +266,6 @@ pub fn damaged_files(folder: &Path) -> Result<Vec<Error>> {
     Ok(names.iter().filter_map(wrong).collect())
 }
 
-/// Blocks of stored pages that are kept unpacked.
 const STORE_CACHE: usize = 10;
 
 fn text_of(document: &TantivyDocument, field: Field) -> String {
@@ -313,7 +311,7 @@ fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &Snippe
         stored_at: text(fields.stored_at),
     }
 }
-/// The words of a query that is no formula; `None` if it is meant to be one, or has none.
+/// Returns the words of a query without operators; `None` if it has operators or no words.
 fn words_of(query: &str) -> Option<String> {
     let formula = query.split_whitespace().any(|word| matches!(word, "AND" | "OR" | "NOT"));
     let plain: String = query.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();

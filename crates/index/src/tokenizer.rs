@@ -3,32 +3,30 @@
 use jieba_rs::Jieba;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// Gives the caller's dictionary; asked at the first Chinese or Japanese word, for loading takes time.
+/// Returns the caller's dictionary. Called at the first Chinese or Japanese word, because loading takes time.
 pub type Dictionary = fn() -> &'static Jieba;
 
-/// Cuts Han and kana by jieba in search mode (long words and the words within), everything else
-/// into runs of letters and digits; lower case. Shares the caller's dictionary.
+/// Splits Han and kana with jieba in search mode (long words and the words in them), everything else into runs of
+/// letters and digits. Lower case.
 #[derive(Clone)]
 pub(crate) struct MixedTokenizer {
     jieba: Dictionary,
 }
 
 impl MixedTokenizer {
-    /// With this dictionary.
     pub(crate) const fn new(jieba: Dictionary) -> Self {
         Self { jieba }
     }
 }
 
-/// Bytes of a word, before and after it is lowered: as in the features of a page, what follows is
-/// cut off. tantivy would take 65,530 bytes and drop longer ones.
+/// Most bytes of a word, before and after lowercasing; the rest is cut off, as in the features of a page. tantivy
+/// would allow 65,530 bytes and drop longer words.
 const MAX_WORD: usize = 255;
 
-/// Bytes of Han and kana that are segmented at once: their graph of words takes 50 times as much.
-/// As in the features of a page.
+/// Most bytes of Han and kana that are segmented at once: their word graph takes 50 times as much memory.
 const MAX_RUN: usize = 24_576;
 
-/// Whether a character is Han or kana, which are written without spaces between words.
+/// Returns whether a character is Han or kana, which have no spaces between words.
 #[must_use]
 pub const fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
@@ -49,7 +47,7 @@ impl Tokenizer for MixedTokenizer {
     }
 }
 
-/// A word of a run: where it lies in the text, and its position.
+/// A word: its byte range in the text, and its position.
 #[derive(Debug)]
 struct Word {
     from: usize,
@@ -57,7 +55,6 @@ struct Word {
     position: usize,
 }
 
-/// The tokens of one text. One run of it is cut at a time.
 pub(crate) struct Tokens<'a> {
     jieba: Dictionary,
     text: &'a str,
@@ -68,7 +65,7 @@ pub(crate) struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// The next word, those of one run of Han and kana in the order of their places.
+    /// Returns the next word. The words of a run of Han and kana are sorted by their start.
     fn word(&mut self) -> Option<Word> {
         loop {
             if let Some(word) = self.run.next() {
@@ -98,8 +95,7 @@ impl Tokens<'_> {
                     position: self.position + token.start,
                 })
                 .collect();
-            // jieba gives the words within a long one first, and tantivy's snippets subtract each
-            // offset from the next.
+            // jieba returns the words in a long one first, but tantivy's snippets require ascending offsets.
             words.sort_by_key(|word| (word.from, word.to));
             self.run = words.into_iter();
             self.at = start + run.len();
@@ -112,7 +108,7 @@ impl TokenStream for Tokens<'_> {
     fn advance(&mut self) -> bool {
         let Some(word) = self.word() else { return false };
         let mut text = self.text.get(word.from..word.to).unwrap_or_default().to_lowercase();
-        // Some letters are longer when lowered.
+        // The lower case of some letters is longer.
         text.truncate(text.floor_char_boundary(MAX_WORD));
         self.token = Token {
             offset_from: word.from,

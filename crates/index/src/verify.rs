@@ -1,5 +1,5 @@
-//! Checksums of the index's files, compared before anything trusts a length in them: tantivy allocates what a
-//! damaged file asks for, and a failed allocation ends the process.
+//! Checks the files of the index before tantivy trusts a length in them: it would allocate whatever a damaged file
+//! requires, and a failed allocation ends the process.
 //!
 //! tantivy ends each file with a footer: JSON with the CRC-32 of all bytes before it, the length of that JSON, and a
 //! magic number. `meta.json` has no checksum, so we add one.
@@ -19,23 +19,20 @@ use tantivy::{Directory, Searcher, TantivyError};
 use crate::schema::{Fields, fields_of};
 
 const META: &str = "meta.json";
-/// tantivy's list of the files that it may remove.
 const MANAGED: &str = ".managed.json";
 /// Length and magic number at the end of a file, 4 bytes each.
 const TRAILER: usize = 8;
 const MAGIC: u32 = 1337;
-/// tantivy writes about 100 bytes, and reads no longer footer than this.
+/// Longest footer that tantivy reads; it writes about 100 bytes.
 const MAX_FOOTER: usize = 50_000;
-/// Our checksum is the first member of meta.json: eight hexadecimal digits, of the text as tantivy wrote it.
+/// The first member of meta.json: our checksum, eight hexadecimal digits, of the text that tantivy wrote.
 const SEAL: &[u8] = b"{\n  \"crc32\": \"";
 const SEAL_END: &[u8] = b"\",";
 const SEAL_DIGITS: usize = 8;
-/// A process that works for long opens one new index file after another: how many it remembers.
+/// Limit of [`SOUND`]: a long-running process opens new index files all the time.
 const MAX_REMEMBERED: usize = 100_000;
 
-/// A directory whose files are compared with their checksums when they are opened.
-///
-/// A process reads each file for this once, until it changes.
+/// A directory that verifies a file when it is opened: once in each process, until the file changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Verified<D> {
     within: D,
@@ -47,10 +44,10 @@ impl<D: Directory + Clone> Verified<D> {
         Self { within, folder: folder.to_owned() }
     }
 
-    /// Compares a file with its checksum, also if this process has done so before.
+    /// Compares a file with its checksum, even if this process has done so before.
     pub(crate) fn verify(&self, name: &Path) -> Result<(), OpenReadError> {
         let path = self.folder.join(name);
-        // Before the bytes: whoever changes them meanwhile changes the stamp too.
+        // Taken before the bytes are read, so that a change during the read changes the stamp.
         let stamp = Stamp::of(&path);
         let handle = self.within.get_file_handle(name).map_err(missing_is_damage)?;
         compare(&*handle).map_err(|error| OpenReadError::wrap_io_error(error, name.into()))?;
@@ -115,12 +112,11 @@ impl<D: Directory + Clone> Directory for Verified<D> {
     }
 }
 
-/// What tells that a file is the one that was read before.
+/// Detects a change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     length: u64,
     modified: SystemTime,
-    /// Device and inode.
     file: (u64, u64),
 }
 
@@ -138,7 +134,7 @@ impl Stamp {
     }
 }
 
-/// The files of this process that had the right checksum.
+/// The files with a correct checksum that this process has read.
 static SOUND: LazyLock<Mutex<HashMap<PathBuf, Stamp>>> = LazyLock::new(Mutex::default);
 
 fn sound() -> MutexGuard<'static, HashMap<PathBuf, Stamp>> {
@@ -197,14 +193,14 @@ fn compare(file: &dyn FileHandle) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of meta.json with its checksum. Older versions skip a member that they do not know.
+/// Adds a checksum to the text of meta.json. Older versions ignore unknown members.
 fn seal(data: &[u8]) -> Vec<u8> {
     let Some(rest) = data.strip_prefix(b"{") else { return data.to_vec() };
     let sum = format!("{:0SEAL_DIGITS$x}", crc32fast::hash(data));
     [SEAL, sum.as_bytes(), SEAL_END, rest].concat()
 }
 
-/// The text of meta.json as tantivy wrote it. One of an older version has no checksum.
+/// Returns the text of meta.json as tantivy wrote it. An older version adds no checksum.
 fn unseal(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let Some(sealed) = bytes.strip_prefix(SEAL) else { return Ok(bytes) };
     let wrong = || damage("its checksum does not match: bytes in it have changed");
@@ -218,7 +214,7 @@ fn unseal(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// tantivy removes what this list names: nothing in another folder.
+/// Rejects names in other folders: tantivy removes files on this list.
 fn check_names(bytes: &[u8]) -> io::Result<()> {
     let names: Vec<PathBuf> = serde_json::from_slice(bytes)
         .map_err(|error| damage(format!("it is no list of files: {error}")))?;
@@ -231,7 +227,7 @@ fn check_names(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Compares what meta.json says with the files: the one of an older version has no checksum. Returns the fields.
+/// Compares meta.json with the files, because an older version added no checksum. Returns the fields.
 pub(crate) fn agree(index: &tantivy::Index, searcher: &Searcher) -> tantivy::Result<Fields> {
     let wrong = |what: String| {
         Err(TantivyError::from(OpenReadError::wrap_io_error(damage(what), PathBuf::from(META))))

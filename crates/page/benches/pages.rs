@@ -1,5 +1,5 @@
-//! What a page costs: the bare parse of scraper, extraction with the parse, the features of its text, and
-//! these with fingerprint and sketch, page after page in turn on one thread.
+//! Measures per page, on one thread: scraper's parse alone, extraction, features of the text, and all of these with
+//! fingerprint and sketch.
 //!
 //! ```text
 //! cargo bench -p hapax-page --bench pages -- FOLDER/*.html.gz
@@ -28,7 +28,7 @@ fn main() {
     let bytes: usize = pages.iter().map(String::len).sum();
     let base = Url::parse("http://a.example/").expect("a URL");
     let hash = |bytes: &[u8]| HASH.hash(bytes);
-    // Dictionaries and stop lists load once.
+    // Load dictionaries and stop lists before the measurement.
     black_box(extract(&base, None, "<p>一起去公园</p>".as_bytes(), &Limits::default()).basis(hash));
     let mut ratios: Vec<[f64; 3]> = Vec::new();
     let mut totals = [f64::MAX; 4];

@@ -1,4 +1,4 @@
-//! Another crawler that keeps its texts in a map: the store proposes pages, their texts decide.
+//! A crawler that keeps texts in a map. The store proposes pages, and their texts decide.
 //!
 //! ```text
 //! cargo run -p hapax-page --example compare_texts
@@ -14,20 +14,20 @@ use hapax_page::comparison::{Compared, PageText, compare_pages};
 use hapax_page::{Evidence, Kind};
 use url::Url;
 
-/// The crawler's own texts, by key.
+/// Stored texts by key.
 type Texts = HashMap<Vec<u8>, Compared>;
 
-/// A page on its way through the store.
+/// A page that is offered to the store.
 struct Offered<'t> {
     texts: &'t Texts,
     page: &'t Compared,
-    /// What the last comparison that made two pages one has found.
+    /// Differences from the page that it duplicates.
     differs: Vec<String>,
 }
 
 impl Confirm for Offered<'_> {
     fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool> {
-        // Without a text the sketch decides.
+        // Without a text, the sketch decides.
         let kept = self.texts.get(&proposal.record.key)?;
         let outcome = compare_pages(self.page, kept, document.site == proposal.record.site);
         if outcome.same() {

@@ -1,6 +1,6 @@
-//! What the duplicate decision costs of a page: the time of extraction, of the features of its text, of fingerprint and
-//! sketch, of the store's offer and of the comparisons within it, page after page on one thread, each round with a new
-//! store on disk. Texts are held as bytes, which each comparison reads again; compressing them is not part of it.
+//! Measures the cost of the duplicate decision per page: extraction, features, fingerprint and sketch, the store's
+//! offer, comparisons. One thread, with a new store on disk in each round. Comparisons decode stored texts, but do
+//! not decompress them.
 //!
 //! ```text
 //! cargo run --release -p hapax-page --example share -- FOLDER
@@ -19,7 +19,7 @@ use hapax_page::{Evidence, HASH, fingerprint};
 use url::Url;
 
 const ROUNDS: usize = 3;
-/// Pages that become durable together, as in a crawl.
+/// Number of pages per commit, as in a crawl.
 const GROUP: usize = 1000;
 const NAMES: [&str; 6] = [
     "extraction",
@@ -29,7 +29,7 @@ const NAMES: [&str; 6] = [
     "comparisons",
     "commit, with its syncs",
 ];
-/// From here on in `NAMES`: what is the decision's alone.
+/// First index in `NAMES` that belongs to the decision.
 const DEDUP: usize = 2;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..ROUNDS {
         rounds.push(round(&pages)?);
     }
-    // The quickest round: others met what else the machine did.
+    // Take the fastest round: the others include other load of the machine.
     let sum = |seconds: &[f64]| seconds.iter().sum::<f64>();
     rounds.sort_by(|(a, _), (b, _)| sum(a).total_cmp(&sum(b)));
     let (seconds, compared) = rounds.first().ok_or("no round")?;
@@ -68,7 +68,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Texts by key, and the page that is offered.
 struct Texts<'t> {
     stored: &'t HashMap<Vec<u8>, Vec<u8>>,
     page: &'t Compared,
@@ -86,7 +85,7 @@ impl Confirm for Texts<'_> {
     }
 }
 
-/// The seconds of each part, and of each comparison.
+/// Seconds of each part, and of each comparison.
 type Round = ([f64; NAMES.len()], Vec<f64>);
 
 fn round(pages: &[PathBuf]) -> Result<Round, Box<dyn Error>> {
@@ -147,7 +146,7 @@ fn round(pages: &[PathBuf]) -> Result<Round, Box<dyn Error>> {
 fn find(folder: &Path, pages: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        // A link to a folder may lead back.
+        // Do not follow links to folders: they may form a cycle.
         if path.is_dir() && !path.is_symlink() {
             find(&path, pages)?;
         } else if [".html", ".html.gz"].iter().any(|end| path.to_string_lossy().ends_with(end)) {

@@ -1,30 +1,30 @@
-//! From a document to the input of the decision.
+//! Turns a document into the input of the duplicate decision.
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
 use hapax_extract::{Basis, Document, Recipe, Tie};
 use hapax_url::site_name;
 use url::Url;
 
-/// The hash of features; part of every recipe.
+/// Hash function of features; part of every recipe.
 pub const HASH: FeatureHash = FeatureHash::Fnv1aMix;
 
-/// What the decision knows of a document.
+/// Input of the duplicate decision for one document.
 #[derive(Debug)]
 pub struct Evidence {
-    /// Its text and features.
+    /// Comparison text and features.
     pub basis: Basis,
-    /// By the recipe that was asked for.
+    /// Fingerprint by the requested recipe.
     pub fingerprint: Fingerprint,
-    /// Of its shingles; `None` where there are none.
+    /// Sketch of the shingles; `None` without shingles.
     pub sketch: Option<Sketch>,
-    /// Hashes of what it calls itself: heading and title, 0 for none.
+    /// Hashes of the page names, heading and title; 0 if missing.
     pub names: [u64; 2],
-    /// The numbers in it.
+    /// Numbers of the text.
     pub numbers: Numbers,
 }
 
 impl Evidence {
-    /// The evidence of a document.
+    /// Computes the evidence of a document.
     ///
     /// # Complexity
     /// Linear in the text.
@@ -36,19 +36,19 @@ impl Evidence {
         Self { basis, fingerprint, sketch, names: Self::names_of(document), numbers }
     }
 
-    /// Hashes of what a document calls itself.
+    /// Returns hashes of the page names, heading and title.
     pub fn names_of(document: &Document) -> [u64; 2] {
         document.names(|bytes| HASH.hash(bytes)).map(|[whole, masked]| name_hash(whole, masked))
     }
 
-    /// The document as a side of the policy's comparison.
+    /// Returns the document as one side of the policy's comparison.
     pub fn side(&self, site: u64) -> Side<'_> {
         let sketch = self.sketch.as_ref();
         let tokens = self.basis.features.tokens;
         Side { sketch, tokens, site, names: self.names, numbers: self.numbers }
     }
 
-    /// The document as a store sees it; `time` in seconds since 1970.
+    /// Returns the document in the form of the store. `time` is in seconds since 1970.
     pub fn document<'a>(
         &self,
         key: &'a [u8],
@@ -69,7 +69,7 @@ impl Evidence {
     }
 }
 
-/// The fingerprint of a document by a recipe.
+/// Computes the fingerprint of a document by a recipe.
 pub fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Fingerprint {
     let tie = match recipe.tie() {
         Tie::Zero => TieRule::Zero,
@@ -80,9 +80,8 @@ pub fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Finger
     simhash.finish()
 }
 
-/// The site of a page: its host without `www.`, whatever the scheme, for a shop under two of these is one
-/// shop; with a port that is not the scheme's own. Files of a folder are mostly one site's pages; what else has no host is a site of its
-/// own, named by its key.
+/// Returns the site of a page: a hash of its host without `www.` and scheme, but with a non-default port. All local
+/// files are one site. Other URLs without a host are separate sites, identified by their key.
 pub fn site_of(url: Option<&Url>, key: &[u8]) -> u64 {
     match url {
         Some(url) if url.host().is_some() => HASH.hash(site_name(url).as_bytes()),
@@ -105,7 +104,7 @@ mod tests {
         assert_eq!(site("file:///a", "1"), site("file:///b", "2"));
         assert_ne!(site("urn:a", "1"), site("urn:a", "2"));
         assert_eq!(site("urn:a", "1"), site("no address", "1"));
-        // Stores hold it: it never changes.
+        // Stores contain this value, so it must never change.
         assert_eq!(site("http://a.example/x", "1"), HASH.hash(b"a.example"));
     }
 }

@@ -1,4 +1,4 @@
-//! What two texts have in common, for a person.
+//! Shows a user the common parts of two texts.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,14 @@ use hapax_extract::for_each_token;
 
 use crate::evidence::HASH;
 
-/// So many of a kind are shown.
+/// Number of examples of each kind.
 const EXAMPLES: usize = 3;
-/// Tokens of a shingle.
 const SHINGLE: usize = 3;
 
-/// Shingles of three tokens that two texts share, and that only the first has: the first few.
+/// Returns the first shingles of three tokens that both texts have, and the first that only `text` has.
 ///
 /// # Complexity
-/// Linear in the texts; memory 8 bytes a token.
+/// Linear in the texts; memory 8 bytes per token.
 pub fn examples(text: &str, other: &str) -> (Vec<String>, Vec<String>) {
     let (own, theirs) = (hashes(text), hashes(other));
     let theirs: HashSet<&[u64], RandomState> = shingles(&theirs).collect();
@@ -33,19 +32,18 @@ pub fn examples(text: &str, other: &str) -> (Vec<String>, Vec<String>) {
     (phrases(text, &shared), phrases(text, &different))
 }
 
-/// The hash of each token.
 fn hashes(text: &str) -> Vec<u64> {
     let mut hashes = Vec::with_capacity(text.len() / 6);
     for_each_token(text, |token| hashes.push(HASH.hash(token.as_bytes())));
     hashes
 }
 
-/// Three tokens at a time; of a text of fewer tokens all of them.
+/// Returns all windows of three tokens; of a shorter text, one window.
 fn shingles(tokens: &[u64]) -> impl Iterator<Item = &[u64]> {
     tokens.windows(SHINGLE.min(tokens.len().max(1)))
 }
 
-/// The shingles that begin at these tokens.
+/// Returns the shingles that begin at these tokens, as text.
 fn phrases(text: &str, starts: &[usize]) -> Vec<String> {
     let mut phrases = vec![String::new(); starts.len()];
     let mut at = 0;

@@ -1,12 +1,12 @@
-//! Whether bytes are HTML, plain text or neither.
+//! Determines whether bytes are HTML, plain text or neither.
 
 use hapax_extract::{Document, Limits, extract, extract_plain};
 use url::Url;
 
-/// So many bytes without a zero are a text, if nothing else is known.
+/// Without a content type, a body is text if this number of bytes contains no zero byte.
 const LOOKED_AT: usize = 1024;
 
-/// What a page is taken for.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// HTML or XHTML.
@@ -16,8 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a response holds, by its content type or, without one, by its bytes; `None` for what is no
-    /// page.
+    /// Returns the kind of a response by its content type, else by its bytes. `None` if it is not a page.
     pub fn of(content_type: Option<&str>, body: &[u8]) -> Option<Self> {
         let essence = content_type.and_then(|t| t.split([';', ',']).next()).unwrap_or_default();
         let essence = essence.trim();
@@ -29,7 +28,7 @@ impl Kind {
                 let start = body.trim_ascii_start();
                 let marked = |kind| if kind { Self::Html } else { Self::Plain };
                 if let [0xFF, 0xFE, rest @ ..] | [0xFE, 0xFF, rest @ ..] = body {
-                    // UTF-16, as its byte order mark says.
+                    // UTF-16 with a byte order mark.
                     let first = rest.as_chunks::<2>().0.iter().map(|[a, b]| a | b);
                     let first = first.clone().find(|byte| !byte.is_ascii_whitespace());
                     first.map(|byte| marked(byte == b'<'))
@@ -50,11 +49,11 @@ impl Kind {
         let essence = content_type.split([';', ',']).next().unwrap_or_default().trim();
         let xml =
             ["application/xml", "text/xml"].iter().any(|xml| essence.eq_ignore_ascii_case(xml));
-        // Without a type the content decides.
+        // Without a type, the content decides.
         essence.is_empty() || xml || Self::of(Some(essence), b"").is_some() || essence == "*/*"
     }
 
-    /// Bytes to a document, within the default limits.
+    /// Extracts a document, within the default limits.
     pub fn read(self, url: &Url, content_type: Option<&str>, body: &[u8]) -> Document {
         match self {
             Self::Html => extract(url, content_type, body, &Limits::default()),

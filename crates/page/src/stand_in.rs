@@ -1,20 +1,19 @@
-//! Links of a page that has no address: they are shown as they stand in it.
+//! Shows links of pages without an address as written in the page.
 
 use url::{Position, Url};
 
-/// Stands for the address that a page does not have. Links within its folders are relative ones; no page
-/// leads to a host of this name, and without a dot it is nobody's name.
+/// Placeholder for the missing address. Its folders keep `../` links relative. No page links to a host without a dot.
 const BASE: &str = "http://no-address-of-this-page/%00/%00/%00/%00/%00/%00/%00/%00/page";
 
-/// The address by which a page without one is read.
+/// Returns the placeholder address for a page without one.
 ///
 /// # Errors
-/// None that happens: it is a constant that parses.
+/// Never: it is a constant that parses.
 pub fn stand_in() -> Result<Url, url::ParseError> {
     Url::parse(BASE)
 }
 
-/// A link of a page that was read by [`stand_in`], as the page has it; any other link is whole.
+/// Returns a link as written in a page that was read with [`stand_in`]. Any other link is returned whole.
 pub fn as_it_stands(link: &Url) -> String {
     let base = Url::parse(BASE).ok().filter(|base| base.host() == link.host());
     let Some(base) =
@@ -23,11 +22,11 @@ pub fn as_it_stands(link: &Url) -> String {
         return link.as_str().to_owned();
     };
     if !link.path().starts_with("/%00/") {
-        // From the root of whatever host it is.
+        // A link from the root of the unknown host.
         return link[Position::BeforePath..].to_owned();
     }
     let relative = base.make_relative(link).unwrap_or_default();
-    // The page's own folder has no name from there.
+    // A link to the page's own folder is empty otherwise.
     if relative.starts_with('/') { format!(".{relative}") } else { relative }
 }
 

@@ -147,9 +147,8 @@ fn without_sessions(path: &str) -> String {
     path.split('/').map(bare).collect::<Vec<_>>().join("/")
 }
 
-/// Decodes percent-encoded unreserved characters, and uppercases the digits of others (RFC 3986, 6.2.2). `None` if
-/// nothing changes. Each part of a path or query is decoded independently, so that removing one never affects
-/// another.
+/// Decodes percent-encoded unreserved characters, and uppercases other digits (RFC 3986, 6.2.2). `None` if nothing
+/// changes. Each part of a path or query is decoded independently, so that removing one never affects another.
 fn plainly_encoded(text: &str) -> Option<String> {
     let out: String = text
         .split_inclusive(['/', ';', '&'])

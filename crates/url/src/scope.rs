@@ -33,7 +33,7 @@ impl ScopeKind {
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     kind: ScopeKind,
-    /// Except for [`ScopeKind::Host`], no mark is a prefix of another: only the last mark up to a text can be its
+    /// Except for [`ScopeKind::Host`], no mark is a prefix of another: only the last one up to a text can be its
     /// prefix.
     marks: BTreeSet<String>,
 }

@@ -1,5 +1,5 @@
-//! An archive of small files with every kind of record, half of it written after a crash that left a torn
-//! tail: what `scripts/check-warcs` shows to other readers of WARC.
+//! Writes an archive of small files with every kind of record, half of it after a crash that left a torn tail.
+//! `scripts/check-warcs` reads it with other WARC readers.
 //!
 //! `cargo run --release -p hapax-warc --example archive -- DIR`
 
@@ -12,7 +12,7 @@ use hapax_fetch::Response;
 use hapax_warc::{RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use url::Url;
 
-/// Small enough that there are many.
+/// Small, so that there are several files.
 const FILE_BYTES: u64 = 16 << 10;
 const PAGES: u64 = 200;
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut writer = Writer::open(folder, 1, 0, options.clone())?;
     write(&mut writer, 0..PAGES / 2)?;
     let (number, length) = writer.sync()?;
-    // What a crash leaves: records that were never acknowledged, and half of one.
+    // A crash leaves records that were never acknowledged, and half of one.
     write(&mut writer, PAGES / 2..PAGES / 2 + 3)?;
     let (last, end) = writer.sync()?;
     drop(writer);
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Each page, and then as what it was met again.
+/// Writes each page, then the same page as each kind of duplicate.
 fn write(writer: &mut Writer, pages: std::ops::Range<u64>) -> Result<(), Box<dyn Error>> {
     let told = [("language", "en".to_owned())];
     for page in pages {

@@ -1,22 +1,20 @@
-//! Headers of ARC records, the format before WARC: one line of five fields, or of ten in version 2 (Internet Archive,
-//! "ARC File Format", 1996).
+//! Headers of ARC, the format before WARC: five fields, in version 2 ten (Internet Archive, "ARC File Format", 1996).
 
-/// The first record of each ARC file.
+/// URL prefix of the first record in each ARC file.
 const FILE: &str = "filedesc://";
 /// Names, in lower case, and values.
 type Headers = Vec<(String, String)>;
 
-/// Returns whether an ARC file begins with this line.
 pub(crate) fn begins_file(line: &str) -> bool {
     line.starts_with(FILE) && headers(line).is_some()
 }
 
-/// Reads the header line of a record as the header fields that a WARC record has: `URL IP DATE TYPE LENGTH`, and in version
-/// 2 status, checksum, location, offset and file name before the length. Spaces in URL and type are tolerated.
+/// Parses the header line of a record into WARC header fields: `URL IP DATE TYPE LENGTH`. Version 2 has status,
+/// checksum, location, offset and file name before the length. Spaces in URL and type are tolerated.
 pub(crate) fn headers(line: &str) -> Option<Headers> {
     let fields: Vec<&str> = line.split(' ').collect();
     let length: u64 = fields.last()?.parse().ok()?;
-    // The date is the last field with so many digits that has an address before it and a type behind it.
+    // The date is the last field of 12 to 17 digits that has an address before it and a type after it.
     let is_date = |at: &usize| {
         let date = fields.get(*at).copied().unwrap_or_default();
         (12..=17).contains(&date.len()) && date.bytes().all(|byte| byte.is_ascii_digit())
@@ -39,7 +37,7 @@ pub(crate) fn headers(line: &str) -> Option<Headers> {
     ])
 }
 
-/// Marks a record without an HTTP head as what it is: a page that was not fetched over HTTP.
+/// Changes the type of a record without an HTTP head: it was not fetched over HTTP.
 pub(crate) fn set_type(headers: &mut Headers, block: &[u8]) {
     if !block.starts_with(b"HTTP/") {
         for (name, value) in headers {

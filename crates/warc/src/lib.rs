@@ -22,7 +22,7 @@ pub use writer::{
 
 use sha1::{Digest, Sha1};
 
-/// `sha1:` and the digest in base32, as crawlers write it.
+/// Returns `sha1:` and the digest in base32, the usual format of crawlers.
 pub fn payload_digest(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let digest = Sha1::digest(bytes);

@@ -1,17 +1,16 @@
 //! Gzip members (RFC 1952) from parts that any thread compresses.
 //!
-//! A deflate stream (RFC 1951) may be the concatenation of streams that end with a sync flush: each ends at a byte
-//! boundary without a final block. So the expensive part of a record is compressed where it was made, and the writer
-//! adds only head and trailer. The CRC-32 of the whole is combined from those of the parts.
+//! Deflate streams (RFC 1951) that end with a sync flush can be concatenated: each ends at a byte boundary without a
+//! final block. So workers do the expensive compression, and the writer adds only head and trailer. The CRC-32 of the
+//! whole is combined from those of the parts.
 
 use std::io;
 
 use crc32fast::Hasher;
 use flate2::{Compress, Compression, FlushCompress};
 
-/// End of every record.
 const END: &[u8; 4] = b"\r\n\r\n";
-/// The same as a final stored block of deflate: its length, and the complement of that.
+/// [`END`] as a final stored block of deflate, after its length and the complement of that.
 const END_BLOCK: [u8; 9] = [1, 4, 0, !4, !0, b'\r', b'\n', b'\r', b'\n'];
 /// Gzip header: deflate, no flags, no time, fastest level, unknown system.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
@@ -21,18 +20,17 @@ const PIECE: usize = 16 << 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     deflated: Vec<u8>,
-    /// CRC-32 and length of what was compressed.
+    /// CRC-32 and length of the uncompressed bytes.
     checksum: Hasher,
     length: usize,
 }
 
 impl Part {
-    /// Compressed size in bytes.
     pub(crate) const fn size(&self) -> usize {
         self.deflated.len()
     }
 
-    /// Few bytes without compression, as one stored block (RFC 1951, section 3.2.4): for a writer who has no time.
+    /// Stores a small part uncompressed (RFC 1951, section 3.2.4), to save the writer's time.
     pub(crate) fn stored(bytes: &[u8]) -> Self {
         let mut part = Self { deflated: Vec::new(), checksum: Hasher::new(), length: bytes.len() };
         for block in bytes.chunks(usize::from(u16::MAX)) {
@@ -46,17 +44,15 @@ impl Part {
         part
     }
 
-    /// Size before compression, in bytes.
     pub(crate) const fn length(&self) -> usize {
         self.length
     }
 }
 
-/// Compresses parts. Its state, some 300 KiB, serves one after the other.
+/// Compresses parts. Its state takes about 300 KiB and is reused.
 #[derive(Debug)]
 pub(crate) struct Deflater {
     deflate: Compress,
-    /// Output of one call.
     piece: Box<[u8]>,
 }
 
@@ -69,7 +65,7 @@ impl Deflater {
     /// Compresses the pieces into one part.
     ///
     /// # Errors
-    /// If deflate fails, which it does not on bytes in memory.
+    /// If deflate fails, which does not happen on bytes in memory.
     pub(crate) fn part(&mut self, pieces: &[&[u8]]) -> io::Result<Part> {
         self.deflate.reset();
         let mut part = Part { deflated: Vec::new(), checksum: Hasher::new(), length: 0 };
@@ -91,7 +87,7 @@ impl Deflater {
             let made = (self.deflate.total_out() - made) as usize;
             out.extend_from_slice(self.piece.get(..made).unwrap_or_default());
             bytes = bytes.get(taken..).unwrap_or_default();
-            // A full piece may not be all of it.
+            // If the buffer is full, there may be more output.
             if bytes.is_empty() && made < self.piece.len() {
                 return Ok(());
             }
@@ -99,7 +95,7 @@ impl Deflater {
     }
 }
 
-/// Appends the gzip member of a record: its parts, and the end of every record.
+/// Appends the gzip member of a record: its parts, then [`END`].
 pub(crate) fn put_member<'p>(parts: impl Iterator<Item = &'p Part>, out: &mut Vec<u8>) {
     out.extend(HEADER);
     let (mut checksum, mut length) = (Hasher::new(), END.len());
@@ -111,7 +107,7 @@ pub(crate) fn put_member<'p>(parts: impl Iterator<Item = &'p Part>, out: &mut Ve
     out.extend(END_BLOCK);
     checksum.update(END);
     out.extend(checksum.finalize().to_le_bytes());
-    // Modulo 2^32, as RFC 1952 says.
+    // Modulo 2^32 (RFC 1952).
     out.extend((length as u32).to_le_bytes());
 }
 
@@ -124,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes from runs: half of them cannot be compressed.
+    /// Expands runs to bytes; half of the runs are incompressible.
     fn bytes(runs: &[(u8, usize)]) -> Vec<u8> {
         let mut seed = 1u32;
         let mut noise = |byte: u8| {
@@ -145,7 +141,7 @@ mod tests {
                     prop::collection::vec((any::<u8>(), 0usize..70_000), 0..4), 0..4), 1..4),
             level in 0u32..=9,
         ) {
-            // Parts may come from other threads.
+            // Parts may come from different threads.
             let mut deflaters = [Deflater::new(level), Deflater::new(level)];
             let (mut file, mut expected) = (Vec::new(), Vec::new());
             for member in members {

@@ -1,5 +1,3 @@
-//! Responses that are compressed and digested before the writer gets them.
-
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -13,28 +11,25 @@ use crate::writer::known_fields;
 /// Compresses responses on any number of threads.
 ///
 /// # Complexity
-/// Memory: some 300 KiB for each call at a time.
+/// Memory: about 300 KiB for each concurrent call.
 #[derive(Debug)]
 pub struct Packer {
     level: u32,
     idle: Mutex<Vec<Deflater>>,
 }
 
-/// A response, compressed and digested: what [`Writer::append_packed`](crate::Writer::append_packed) adds to the
-/// archive.
+/// A response, compressed and digested, for [`Writer::append_packed`](crate::Writer::append_packed).
 #[derive(Clone, Debug)]
 pub struct Packed {
     /// The fields of a response record that are known before it is written: see [`known_fields`].
     pub(crate) fields: Part,
     /// Head and body.
     pub(crate) whole: Block,
-    /// The head alone.
     pub(crate) head: Block,
     pub(crate) payload_digest: String,
     pub(crate) request: Option<Block>,
 }
 
-/// The block of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) part: Part,
@@ -67,7 +62,7 @@ impl Packed {
         Ok(Self { fields, whole, head, payload_digest, request })
     }
 
-    /// Memory that it holds, in bytes.
+    /// Returns its memory in bytes.
     pub fn size(&self) -> usize {
         let request = self.request.as_ref().map_or(0, |block| block.part.size());
         self.fields.size() + self.whole.part.size() + self.head.part.size() + request
@@ -75,7 +70,7 @@ impl Packed {
 }
 
 impl Packer {
-    /// Compresses with this level of deflate, as [`WarcOptions::level`](crate::WarcOptions::level).
+    /// A packer with a deflate level, see [`WarcOptions::level`](crate::WarcOptions::level).
     pub fn new(level: u32) -> Self {
         Self { level, idle: Mutex::default() }
     }
@@ -83,7 +78,7 @@ impl Packer {
     /// Compresses a response that was fetched at `time`.
     ///
     /// # Errors
-    /// If deflate fails, which it does not on bytes in memory.
+    /// If deflate fails, which does not happen on bytes in memory.
     pub fn pack(&self, response: &Response, time: SystemTime) -> io::Result<Packed> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();

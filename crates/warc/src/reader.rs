@@ -7,9 +7,8 @@ use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use crate::arc;
 use crate::location::{Location, name};
 
-/// Bytes of a record's header block.
 const MAX_HEADER: usize = 64 * 1024;
-/// Deflate's best ratio, and bytes that a decoder may hold back.
+/// Highest compression ratio of deflate, and bytes that a decoder may buffer.
 const MAX_DEFLATE: u64 = 1032;
 const HELD_BACK: u64 = 64 * 1024;
 
@@ -23,26 +22,24 @@ pub struct Record {
 }
 
 impl Record {
-    /// The first header of this name (lower case).
+    /// Returns the first header with this name (lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Reads the records of a WARC or ARC file in order, compressed or not. ARC records have the header fields of WARC.
+/// Reads the records of a WARC or ARC file in order, compressed or not. ARC records get the header fields of WARC.
 #[derive(Debug)]
 pub struct Reader<R> {
     pub(crate) input: Option<Input<R>>,
     max_block: u64,
-    /// Where in the file the last record began, or a little behind; a pipe has no places.
+    /// Offset at or a little after the start of the last record; `None` for a pipe.
     pub(crate) start: Option<u64>,
-    /// The file's length, where there is one.
     pub(crate) length: Option<u64>,
-    /// A block that is longer than this cannot end before the file does.
+    /// Upper limit for a block's length: a longer one would exceed the file.
     left: u64,
     /// Bytes read again after damage.
     pub(crate) reread: u64,
-    /// It is an ARC file.
     pub(crate) arc: bool,
 }
 
@@ -53,7 +50,7 @@ pub(crate) enum Input<R> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Reads from `input`, gzipped or plain; a block longer than `max_block` is skipped.
+    /// Reads from `input`, gzipped or plain. Blocks longer than `max_block` are skipped.
     ///
     /// # Errors
     /// From the input.
@@ -70,11 +67,11 @@ impl<R: Read + Seek> Reader<R> {
         Ok(Self { input: Some(input), max_block, start: None, length, left, reread: 0, arc: false })
     }
 
-    /// The next record, or `None` at the end. A record too long has an empty block.
+    /// Returns the next record, or `None` at the end. A record that is too long has an empty block.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where no record begins, [`io::ErrorKind::UnexpectedEof`] in a
-    /// cut one; then [`resync`](Self::resync) looks for what can be read behind it.
+    /// [`io::ErrorKind::InvalidData`] if no record begins here, [`io::ErrorKind::UnexpectedEof`] in a truncated one.
+    /// Then [`resync`](Self::resync) finds the next readable record.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         let (max, length, arc) = (self.max_block, self.length, &mut self.arc);
         let rest = |start: Option<u64>| Some(length?.saturating_sub(start?));
@@ -96,7 +93,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
-/// A file's length; a pipe has none, and what the system makes up as it is read says 0.
+/// Returns a file's length; `None` for pipes and for virtual files, which report 0.
 fn length(input: &mut impl Seek) -> io::Result<Option<u64>> {
     let Ok(start) = input.stream_position() else { return Ok(None) };
     let Ok(end) = input.seek(SeekFrom::End(0)) else { return Ok(None) };
@@ -104,8 +101,8 @@ fn length(input: &mut impl Seek) -> io::Result<Option<u64>> {
     Ok(Some(end).filter(|end| *end > start))
 }
 
-/// Reads a record whose block is at most `left` bytes, for no more can follow. Where the end comes
-/// sooner, `left` is what there was: no later record can be longer.
+/// Reads a record whose block is at most `left` bytes. If the input ends within it, reduces `left` to the bytes read:
+/// no later record can be longer.
 fn read_record(
     input: &mut impl BufRead,
     max_block: u64,
@@ -140,10 +137,10 @@ fn read_record(
     Ok(Some(Record { headers, block }))
 }
 
-/// Reads the one record at `offset` of file `file` in `folder`.
+/// Reads the record at `offset` of file `file` in `folder`.
 ///
 /// # Errors
-/// From the file system, or when no record lies there.
+/// From the file system, or if no record is stored there.
 pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Result<Record> {
     let mut member = member(folder, &Location { file, offset })?;
     let mut left = u64::MAX;
@@ -151,7 +148,7 @@ pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Res
     record.ok_or_else(|| invalid("no record there"))
 }
 
-/// The payload digest of the response at a place, if one is there and its header says it.
+/// Returns the payload digest in the header of the response at a place, if there is one.
 pub(crate) fn payload_digest_at(folder: &Path, place: &Location) -> io::Result<Option<String>> {
     let headers = read_headers(&mut member(folder, place)?, &mut false)?.unwrap_or_default();
     let header = |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value);
@@ -189,7 +186,7 @@ fn read_headers(
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end();
         if !started {
-            // Blank lines end the record before.
+            // Blank lines end the previous record.
             if line.is_empty() {
                 total = 0;
                 continue;

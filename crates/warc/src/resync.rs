@@ -7,27 +7,27 @@ use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use crate::arc;
 use crate::reader::{Input, Reader};
 
-/// What a gzip member begins with (RFC 1952, section 2.3), and what a record begins with.
+/// Prefixes of a gzip member (RFC 1952, section 2.3) and of a record.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const RECORD: &[u8] = b"WARC/";
-/// What stands before the header line of most ARC records that are not compressed, and begins it.
+/// Start of the header line in most uncompressed ARC records, with the line end before it.
 const ARC_RECORD: &[u8] = b"\nhttp";
 /// Compressed bytes of a member within which its record must begin.
 const PROBE: u64 = 4096;
-/// How often the bytes of a file are read again, all of them on average, and in a small file at
-/// least so many: false beginnings could else make any one byte be read a million times.
+/// Most bytes that are read again: a multiple of the file, and a minimum for small files. Otherwise false record
+/// starts could cause millions of reads of one byte.
 const REREAD: u64 = 8;
 const MIN_REREAD: u64 = 16 << 20;
 
 impl<R: Read + Seek> Reader<R> {
-    /// After an error: goes on to the next place where a record begins; `false` if there is none.
+    /// After an error: moves to the next start of a record. Returns `false` if there is none.
     ///
     /// # Errors
     /// From the input.
     ///
     /// # Complexity
-    /// Linear in the bytes of the file, over all calls: where it is so damaged that `REREAD` is
-    /// reached, the search goes on from where the reader stands.
+    /// Linear in the bytes of the file, over all calls. After `REREAD` is reached, the search continues at the
+    /// reader's position instead of the last record.
     pub fn resync(&mut self) -> io::Result<bool> {
         let (Some(input), Some(start)) = (self.input.take(), self.start) else {
             return Ok(false);
@@ -68,7 +68,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(false)
     }
 
-    /// Goes to `place` unless too much was read again already.
+    /// Seeks back to `place`, unless too many bytes were read again already.
     fn go_back(&mut self, raw: &mut BufReader<R>, place: u64) -> io::Result<()> {
         let again = self.reread + raw.stream_position()?.saturating_sub(place);
         let length = self.length.unwrap_or_default();
@@ -80,7 +80,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
-/// As `seek`, but it keeps the buffer where the place lies in it.
+/// Seeks, and keeps the buffer if it contains the place.
 fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()> {
     let here = raw.stream_position()?;
     match place.checked_signed_diff(here) {
@@ -89,7 +89,7 @@ fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()>
     }
 }
 
-/// Whether the gzip member here begins a record: the bytes that one begins with may stand anywhere.
+/// Returns whether the gzip member here begins a record: its magic bytes may occur anywhere.
 fn begins_record<R: Read>(raw: &mut BufReader<R>, arc: bool) -> bool {
     let mut member = GzDecoder::new(raw.take(PROBE));
     if arc {
@@ -99,14 +99,14 @@ fn begins_record<R: Read>(raw: &mut BufReader<R>, arc: bool) -> bool {
     member.read_exact(&mut first).is_ok() && first == RECORD
 }
 
-/// Whether the line here is the header of an ARC record.
+/// Returns whether the line here is the header of an ARC record.
 fn begins_arc_record(input: &mut impl BufRead) -> bool {
     let mut line = Vec::new();
     let read = input.take(PROBE).read_until(b'\n', &mut line);
     read.is_ok() && arc::headers(String::from_utf8_lossy(&line).trim_end()).is_some()
 }
 
-/// Moves to the next `wanted`; the place, or `None` at the end.
+/// Moves to the next `wanted`. Returns its offset, or `None` at the end.
 fn skip_to<R: Read + Seek>(input: &mut BufReader<R>, wanted: &[u8]) -> io::Result<Option<u64>> {
     let first = wanted.first().copied().unwrap_or_default();
     loop {

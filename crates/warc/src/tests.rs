@@ -58,7 +58,7 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
     assert!(at.block.ends_with(b"<p>one!"));
     assert!(all[3].block.ends_with(b"\r\n\r\n"), "an identical page keeps its head only");
 
-    // What follows the committed length is cut off at the next open.
+    // The next open cuts off bytes behind the committed length.
     std::fs::OpenOptions::new()
         .append(true)
         .open(folder.path().join("pages-00001.warc.gz"))
@@ -90,7 +90,7 @@ fn only_a_payload_with_the_same_digest_is_called_identical() {
     assert!(equal.block.ends_with(b"\r\n\r\n"), "its head only");
     assert_eq!(equal.header("warc-payload-digest"), Some(&*payload_digest(b"<p>one")));
     let nowhere = Location { file: 9, offset: 0 };
-    // Other bytes of the same text; a file that is gone; a record that itself holds no payload.
+    // Other bytes of the same text; a missing file; a record without a payload.
     for (place, body) in [(&first, "<P>one"), (&nowhere, "<p>one"), (&twin, "<p>one")] {
         let (_, other) = append(&same(place), body).unwrap();
         assert_eq!(other.header("warc-type"), Some("response"), "{place:?}");
@@ -143,7 +143,7 @@ fn a_cut_file_gives_its_whole_records_and_an_error() {
     assert_eq!(noise.next_record().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
 }
 
-/// All blocks, and how often the reader had to look for the next record.
+/// Returns all blocks, and the number of resyncs.
 fn blocks(bytes: Vec<u8>) -> (Vec<String>, usize) {
     let mut reader = Reader::new(Cursor::new(bytes), 1000).unwrap();
     let (mut found, mut damages) = (Vec::new(), 0);
@@ -176,7 +176,7 @@ fn what_lies_behind_a_damage_is_read() {
         let pack = |bytes: Vec<u8>| if compressed { gzip(bytes) } else { bytes };
         let whole: Vec<Vec<u8>> = names.iter().map(|name| pack(record(name, 2))).collect();
         assert_eq!(blocks(whole.concat()).0, names);
-        // Any one byte of the second record turned over costs that record, or the next at most.
+        // A changed byte of the second record loses that record, or at most the next.
         for at in 0..whole[1].len() {
             let mut parts = whole.clone();
             parts[1][at] ^= 0xff;
@@ -185,7 +185,7 @@ fn what_lies_behind_a_damage_is_read() {
             assert!(found.ends_with(&["d4".into(), "e5".into()]), "{compressed} {at} {found:?}");
             assert!(damages <= 3, "{compressed} {at}");
         }
-        // A length that lies reaches no further than its own record.
+        // A wrong length affects only its own record.
         for length in [900, 5000, usize::MAX] {
             let mut parts = whole.clone();
             parts[1] = pack(record("b2", length));
@@ -194,7 +194,7 @@ fn what_lies_behind_a_damage_is_read() {
             assert!(damages <= 2);
         }
     }
-    // What looks like a beginning at the very end is none.
+    // A partial record start at the very end is not a record.
     for end in ["W", "WARC", "\u{1f}"] {
         assert_eq!(blocks(format!("garbage\nmore\n{end}").into_bytes()).0, [""; 0]);
     }
@@ -202,7 +202,7 @@ fn what_lies_behind_a_damage_is_read() {
     assert_eq!(blocks(b"\x1f\x8b\x08 noise \x1f\x8b\x08 WARC/".to_vec()).0, [""; 0]);
 }
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read.
 struct Counted(Cursor<Vec<u8>>, std::rc::Rc<std::cell::Cell<usize>>);
 
 impl std::io::Read for Counted {
@@ -245,10 +245,10 @@ fn damage_is_not_read_again_and_again() {
     };
     const MANY: u64 = 3000;
     let body = "x".repeat(1000);
-    // Lengths that reach beyond the end, of plain records and of packed ones.
+    // Lengths that exceed the file, of plain records and of packed ones.
     let plain = [record(1 << 40, &body).repeat(MANY as usize), record(2, "ok")].concat();
     let packed: Vec<u8> = gzip(record(1 << 40, &body)).repeat(MANY as usize);
-    // One that a file of this length could hold if it were packed very well.
+    // A length that the file could have if it were compressed very well.
     let possible = gzip(record(50_000_000, &body)).repeat(MANY as usize);
     let magic = b"\x1f\x8b\x08\x00".repeat(50_000);
     for (what, bytes) in [
@@ -262,7 +262,7 @@ fn damage_is_not_read_again_and_again() {
         assert_eq!(last, b"ok", "{what}");
         assert!(read < 8 * length + (1 << 20), "{what}: {read} of {length}");
     }
-    // Each length is one more than there is: then not all is looked at, but it ends.
+    // Each length exceeds the rest by one: not everything is searched, but the search ends.
     let whole = record(0, &body).len() as u64 + 8;
     let worst = (0..MANY).flat_map(|n| gzip(record((MANY - n) * whole, &body))).collect();
     let (_, read) = last_of(worst);
@@ -317,7 +317,7 @@ fn what_is_no_time_is_none() {
     assert_eq!(fraction, parse_time("2026-11-21T10:00:00Z"));
 }
 
-/// An ARC file of both versions' header lines; the last record has no HTTP head.
+/// An ARC file with header lines of both versions; the last record has no HTTP head.
 fn arc() -> Vec<Vec<u8>> {
     let version = "1 0 InternetArchive\nURL IP-address Archive-date Content-type Archive-length\n";
     let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>one";
@@ -375,6 +375,6 @@ fn arc_files_are_read_plain_gzipped_and_behind_damage() {
     assert_eq!(read(damaged.concat()), behind);
     let members: Vec<u8> = damaged.iter().flat_map(|record| gzip(record)).collect();
     assert_eq!(read(members), behind);
-    // Such a line says nothing in a WARC file.
+    // In a WARC file such a line is damage.
     assert_eq!(read(arc()[1].clone()), ["damaged"]);
 }

@@ -1,19 +1,17 @@
-//! Times as WARC and the logs write them: RFC 3339 in UTC with seconds.
-
 use std::time::{Duration, SystemTime};
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// RFC 3339 in UTC with seconds. A time before 1970 is written as its first second.
+/// Formats a time as RFC 3339 in UTC with seconds. Times before 1970 become 1970-01-01T00:00:00Z.
 pub fn format_time(time: SystemTime) -> String {
     let time = OffsetDateTime::from(time.max(SystemTime::UNIX_EPOCH));
     let whole = time.replace_nanosecond(0).unwrap_or(time);
     whole.format(&Rfc3339).unwrap_or_else(|_| "9999-12-31T23:59:59Z".to_owned())
 }
 
-/// Reads what [`format_time`] writes, fractions of a second left out; `None` for what is no time from 1970
-/// on, or not in UTC.
+/// Parses the output of [`format_time`] and drops fractions of a second. Returns `None` for invalid times, times
+/// before 1970, or times not in UTC.
 pub fn parse_time(text: &str) -> Option<SystemTime> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
     let whole = time.replace_nanosecond(0).ok()?;
@@ -22,8 +20,8 @@ pub fn parse_time(text: &str) -> Option<SystemTime> {
     text.ends_with('Z').then_some(time)
 }
 
-/// Reads a WARC-Date of any precision, from the year to fractions of a second (WARC 1.1, section 5.4), or the digits alone
-/// that ARC has. A date without an offset is in UTC. `None` for what is not a date from 1970 on.
+/// Parses a WARC-Date of any precision, from the year to fractions of a second (WARC 1.1, section 5.4), or the digits
+/// of an ARC date. A date without an offset is in UTC. Returns `None` for invalid dates or dates before 1970.
 pub fn parse_date(text: &str) -> Option<SystemTime> {
     let text = text.trim();
     if let Ok(time) = OffsetDateTime::parse(text, &Rfc3339) {
@@ -35,7 +33,7 @@ pub fn parse_date(text: &str) -> Option<SystemTime> {
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // What is not said is the first of its kind.
+    // Missing parts are the first of their kind.
     let whole = match digits.len() {
         4 | 6 | 8 | 10 | 12 => digits.clone() + "00000101000000".get(digits.len()..)?,
         14..=17 => digits.get(..14)?.to_owned(),

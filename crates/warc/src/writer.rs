@@ -11,11 +11,11 @@ use crate::reader::payload_digest_at;
 use crate::time::format_time;
 use hapax_fetch::{Response, one_line};
 
-/// The WARC-Profile of revisit records of near-duplicates, whose block is the whole response. Earlier versions wrote them;
-/// now such a page is a response record with [`NEAR_DUPLICATE_FIELD`].
+/// The WARC-Profile of revisit records of near-duplicates, whose block is the whole response. Earlier versions wrote
+/// them; now such a page is a response record with [`NEAR_DUPLICATE_FIELD`].
 pub const NEAR_DUPLICATE_PROFILE: &str = "urn:hapax:warc-profile:near-duplicate:1.0";
-/// The field of a response record whose page duplicates another one, but not to the byte. WARC-Refers-To and
-/// WARC-Refers-To-Target-URI name the page that was kept; the value says how alike the two are.
+/// The field of a response record whose page is a near-duplicate. WARC-Refers-To and WARC-Refers-To-Target-URI name
+/// the kept page; the value is the similarity.
 pub const NEAR_DUPLICATE_FIELD: &str = "WARC-Near-Duplicate";
 const UNCHANGED_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -23,11 +23,11 @@ const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identic
 const CONFORMS_TO: &str =
     "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
 
-/// Named fields, one a line: no name or value can begin another line.
+/// Named fields, one a line. Names and values cannot contain line ends.
 #[derive(Debug, Default)]
 pub(crate) struct Head(Vec<u8>);
 
-/// The fields of a record that are known before it is written: all but type, id and the record that it refers to.
+/// Returns the fields of a record that are known before it is written: all except type, id and references.
 pub(crate) fn known_fields(
     response: &Response,
     time: SystemTime,
@@ -52,7 +52,7 @@ pub(crate) fn known_fields(
 }
 
 impl Head {
-    /// How the head of every record begins.
+    /// Returns the first fields of every record.
     fn of(warc_type: &str, id: &str) -> Self {
         let mut head = Self(b"WARC/1.1\r\n".to_vec());
         head.field("WARC-Type", warc_type);
@@ -76,7 +76,7 @@ impl Head {
         self.field("WARC-Refers-To-Target-URI", &refers.url);
     }
 
-    /// The whole head of a record whose block has this length.
+    /// Returns the whole head of a record whose block has this length.
     pub(crate) fn before(mut self, length: usize) -> Vec<u8> {
         self.field("Content-Length", &length.to_string());
         self.0.extend(b"\r\n");
@@ -84,16 +84,16 @@ impl Head {
     }
 }
 
-/// How a [`Writer`] writes.
+/// Options of a [`Writer`].
 #[derive(Clone, Debug)]
 pub struct WarcOptions {
-    /// A new file is begun after so many bytes. Default 1 GiB.
+    /// Size after which a new file is begun, in bytes. Default 1 GiB.
     pub max_file_bytes: u64,
-    /// Deflate level. Default 1: higher ones cost a core for a few percent.
+    /// Deflate level. Default 1: higher ones cost a core and save a few percent.
     pub level: u32,
-    /// What wrote the file, for its warcinfo record.
+    /// The software that wrote the file, for its warcinfo record.
     pub software: String,
-    /// What no other archive is called: part of the id of its warcinfo records.
+    /// A unique name of the archive: part of the ids of its warcinfo records.
     pub archive: String,
 }
 
@@ -103,34 +103,34 @@ impl Default for WarcOptions {
     }
 }
 
-/// The page that a record of a duplicate refers to.
+/// The page that a duplicate's record refers to.
 #[derive(Clone, Debug)]
 pub struct RefersTo {
     /// Its WARC-Record-ID.
     pub record: String,
     /// Its URL.
     pub url: String,
-    /// When it was fetched, if that is known.
+    /// Time of its fetch, if known.
     pub date: Option<String>,
-    /// How alike the two pages are: the value of [`NEAR_DUPLICATE_FIELD`].
+    /// The similarity of the two pages: the value of [`NEAR_DUPLICATE_FIELD`].
     pub evidence: String,
 }
 
-/// What is written of a response.
+/// How a response is recorded.
 #[derive(Clone, Debug)]
 pub enum RecordKind {
     /// The response itself.
     Response,
-    /// A page whose text equals that of the page whose record is at this place: a revisit record without a body if the
-    /// payload there has the same digest, else as [`NearDuplicate`](Self::NearDuplicate).
+    /// A page with the same text as the page recorded at this location. If the payload digests are equal, it is a
+    /// revisit record without a body, otherwise as [`NearDuplicate`](Self::NearDuplicate).
     SameText(RefersTo, Location),
     /// A page that nearly equals the other one: a response record with its whole head and body.
     NearDuplicate(RefersTo),
-    /// The server said 304: it is still what was fetched before.
+    /// The server answered 304: the earlier response is still valid.
     Unchanged(RefersTo),
 }
 
-/// Appends records to numbered files, each record a gzip member of its own.
+/// Appends records to numbered files. Each record is a separate gzip member.
 #[derive(Debug)]
 pub struct Writer {
     folder: PathBuf,
@@ -143,16 +143,15 @@ pub struct Writer {
     out: Vec<u8>,
 }
 
-/// Bytes of memory that are kept for the records of the next page.
+/// Bytes of the buffer that are kept for the next page.
 const MAX_KEPT: usize = 1 << 20;
 
 impl Writer {
-    /// Opens file `number` in `folder` at `length` bytes: what lies behind was never acknowledged
-    /// and is cut off, and so is every later file.
+    /// Opens file `number` in `folder` at `length` bytes. Bytes behind it were never acknowledged and are cut off;
+    /// later files are removed.
     ///
     /// # Errors
-    /// From the file system; [`io::ErrorKind::InvalidData`] when the file is shorter than that:
-    /// then nothing is changed.
+    /// From the file system; [`io::ErrorKind::InvalidData`] if the file is shorter: then nothing is changed.
     pub fn open(folder: &Path, number: u32, length: u64, options: WarcOptions) -> io::Result<Self> {
         has_all(&folder.join(name(number)), length)?;
         std::fs::create_dir_all(folder)?;
@@ -173,11 +172,11 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Appends a response as `kind`, fetched at `time`, under the record id `id`; then its request, if it is
-    /// known, and `metadata` (name and value), if there is any.
+    /// Appends a response as `kind`, fetched at `time`, under the record id `id`. Its request, if known, and
+    /// non-empty `metadata` (name and value) follow.
     ///
     /// # Errors
-    /// From the file system. After an error the writer must be opened anew.
+    /// From the file system. After an error the writer must be opened again.
     pub fn append(
         &mut self,
         kind: &RecordKind,
@@ -190,10 +189,10 @@ impl Writer {
         self.append_packed(kind, response, &packed, time, id, metadata)
     }
 
-    /// The same of a response that a [`Packer`](crate::Packer) has compressed, which is most of the work.
+    /// Does the same with a response that a [`Packer`](crate::Packer) has compressed, which is most of the work.
     ///
     /// # Errors
-    /// From the file system. After an error the writer must be opened anew.
+    /// From the file system. After an error the writer must be opened again.
     pub fn append_packed(
         &mut self,
         kind: &RecordKind,
@@ -225,7 +224,7 @@ impl Writer {
                 put_member([&start, &packed.fields, &packed.whole.part].into_iter(), &mut self.out);
             }
             RecordKind::Unchanged(refers) => {
-                // A 304 has no payload: a digest of nothing would be taken for that of the page.
+                // A 304 has no payload: readers would take a digest of nothing for that of the page.
                 let fields = known_fields(response, time, &packed.head, None);
                 self.revisit(UNCHANGED_PROFILE, id, refers, &fields, &packed.head)?;
             }
@@ -247,7 +246,7 @@ impl Writer {
         Ok(location)
     }
 
-    /// A revisit record, whose block is the head of a response.
+    /// Appends a revisit record, whose block is the head of a response.
     fn revisit(
         &mut self,
         profile: &str,
@@ -266,13 +265,12 @@ impl Writer {
         self.put(head, &block.part)
     }
 
-    /// Whether the response at a place has this payload digest; a file that is no longer here has
-    /// none.
+    /// Returns whether the response at a place has this payload digest; `false` if the file is gone.
     fn holds(&self, place: &Location, digest: &str) -> bool {
         payload_digest_at(&self.folder, place).is_ok_and(|there| there.as_deref() == Some(digest))
     }
 
-    /// Makes everything appended durable and says where the end is: the file's number and length.
+    /// Makes all records durable. Returns the number and length of the last file.
     ///
     /// # Errors
     /// From the file system.
@@ -296,7 +294,6 @@ impl Writer {
         self.write()
     }
 
-    /// Adds a record to those that are written next.
     fn put(&mut self, head: Head, block: &Part) -> io::Result<()> {
         let head = self.deflater.part(&[&head.before(block.length())])?;
         put_member([&head, block].into_iter(), &mut self.out);
@@ -308,7 +305,7 @@ impl Writer {
         match &written {
             Ok(()) => self.length += self.out.len() as u64,
             Err(_) => {
-                // A full disk may have taken half of it.
+                // A full disk may have stored a part of it.
                 self.file.set_len(self.length)?;
                 self.file.seek(SeekFrom::Start(self.length))?;
             }
@@ -329,7 +326,7 @@ impl Writer {
     }
 }
 
-/// The head of a record that belongs to the response `id`.
+/// Returns the head of a record that belongs to the response `id`.
 fn beside(
     warc_type: &str,
     content_type: &str,
@@ -348,8 +345,7 @@ fn beside(
     head
 }
 
-/// An error unless the file has at least `length` bytes: to lengthen it would hide that records are
-/// lost.
+/// Returns an error if the file is shorter than `length`: to extend it would hide the loss of records.
 fn has_all(path: &Path, length: u64) -> io::Result<()> {
     let found = match std::fs::metadata(path) {
         Ok(meta) => meta.len(),

@@ -1,12 +1,12 @@
 """Near-duplicate detection for web pages.
 
 ``extract`` and ``fingerprint`` read pages, ``Store`` answers "seen before?", ``find_all`` and
-``find_clusters`` work on a whole set. ``hapax.scrapy`` is an item pipeline, ``hapax.batch`` a job for
+``find_clusters`` process a whole set. ``hapax.scrapy`` is an item pipeline, ``hapax.batch`` a job for
 Spark and DataFusion.
 
-Fingerprints have 64 bits. They are unsigned wherever a number is printed or stored by Hapax itself,
-and signed (two's complement, the same bits) in Arrow, Parquet and SQL, whose BIGINT is signed.
-``to_signed`` and ``to_unsigned`` convert; all functions take either.
+Fingerprints have 64 bits. Hapax prints and stores them as unsigned numbers; in Arrow, Parquet and SQL
+they are signed (two's complement, the same bits), because BIGINT is signed. ``to_signed`` and
+``to_unsigned`` convert; all functions accept both.
 """
 
 from hapax._arrays import to_signed, to_unsigned

@@ -1,4 +1,4 @@
-"""Arrays to bytes and back: numpy, Arrow, and plain sequences."""
+"""Converts numpy arrays, Arrow arrays and plain sequences to bytes and back."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ Wrap = Callable[[bytes], Array]
 
 
 def is_arrow(values: object) -> bool:
-    """Whether this is one of pyarrow's arrays; pyarrow is not imported for that."""
+    """Whether this is a pyarrow object; does not import pyarrow."""
     return type(values).__module__.startswith("pyarrow.")
 
 
 def as_numpy(column: bytes, dtype: str = "<u8") -> npt.NDArray[Any]:
-    """A column that the extension returned."""
+    """A numpy array of a column that the extension returned."""
     return np.frombuffer(column, dtype=dtype)
 
 
 def to_words(values: Any, name: str = "fingerprints") -> tuple[bytes, Wrap]:
-    """The bits of fingerprints, and what makes an array of the same kind of them."""
+    """The bits of fingerprints, and a function that makes an array of the same kind from bits. Raises
+    ``ValueError`` for an unsuitable type, a null, or a number of more than 64 bits."""
     if is_arrow(values):
         return _arrow_words(values, name)
     if isinstance(values, np.ndarray):
@@ -80,12 +81,14 @@ def _sequence_words(values: Iterable[int], name: str) -> bytes:
 
 
 def to_signed(values: Any) -> npt.NDArray[np.int64]:
-    """Fingerprints as signed numbers with the same bits, as SQL's BIGINT and Parquet hold them."""
+    """Returns fingerprints as signed numbers with the same bits, as in Parquet and SQL's BIGINT. Raises
+    ``ValueError`` for values that are not 64-bit integers."""
     bits, _ = to_words(values)
     return as_numpy(bits, "<i8")
 
 
 def to_unsigned(values: Any) -> npt.NDArray[np.uint64]:
-    """Fingerprints as unsigned numbers, as the rest of Hapax prints them."""
+    """Returns fingerprints as unsigned numbers, as Hapax prints them. Raises ``ValueError`` for values that
+    are not 64-bit integers."""
     bits, _ = to_words(values)
     return as_numpy(bits, "<u8")

@@ -1,6 +1,6 @@
-"""A data directory as the binary lays it out: ``dedup/``, ``discarded.jsonl``, and a lock on both.
+"""A data directory in the binary's layout: ``dedup/``, ``discarded.jsonl``, and a lock.
 
-What a job in Python discards is read by the same commands: ``crawl duplicates list --data DIR``.
+The binary's commands read it too: ``crawl duplicates list --data DIR``.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ from hapax._hapax import Neighbour, Page, Verdict
 from hapax.errors import DamagedError, HapaxError, LockedError
 from hapax.store import Store
 
-#: Memory for the texts of pages kept lately, for the evidence of discards.
+#: Bytes of recently kept texts, from which log lines quote differences.
 CACHE_BYTES = 32 << 20
 #: Pages are committed in groups of this size or age, in seconds.
 GROUP_PAGES = 1000
 GROUP_AGE = 1.0
-#: So often, and with so many seconds in between, the lock is asked for.
+#: Attempts to take the lock, and seconds between them.
 LOCK_TRIES = 10
 LOCK_WAIT = 0.02
 
 
 class DataDirectory:
-    """Offers pages to a store and logs what it discards.
+    """Offers pages to a store and logs the discarded ones.
 
-    A line is written whole, and flushed, before :meth:`offer` returns. A commit makes the log durable,
-    then the store, whose payload carries the log's length and checksum: after a crash the log is cut back
-    to what the store knows of, so that nothing is logged twice or for nothing.
+    :meth:`offer` writes a whole line before it returns. A commit syncs the log first, then the store,
+    whose payload contains the log's length and checksum. After a crash the log is cut to that length, so
+    no line is repeated or lacks its document.
 
-    Where a line cannot be written the store is ahead of the log: then nothing more is offered or
-    committed, and what was not committed is offered anew after the next start.
+    If a line cannot be written, the store is ahead of the log: every later call raises ``HapaxError``,
+    and uncommitted pages must be offered again after the next start.
     """
 
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Opens or creates a directory; ``options`` are those of :class:`Store`. Raises ``LockedError``,
+        ``DamagedError`` or another ``HapaxError``, and ``ValueError`` for bad options."""
         self.path = Path(path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -67,10 +69,11 @@ class DataDirectory:
         self.discarded = 0
 
     def offer(self, page: Page, *, key: str | None = None) -> tuple[Verdict, dict[str, Any] | None]:
-        """The verdict, and the logged line if the page is a duplicate.
+        """Offers a page under ``key``, by default its URL. Returns the verdict, and the logged line if
+        the page is a duplicate.
 
-        A page that was offered before is ``known``: with the line's number in ``of`` of its record,
-        but without a second line.
+        A page that was offered before is ``known`` and gets no second line. Raises ``ValueError`` for a
+        page without a URL and ``HapaxError`` if writing fails.
         """
         if page.url is None:
             raise ValueError("the page has no url: give one to extract()")
@@ -95,31 +98,29 @@ class DataDirectory:
         return verdict, line
 
     def duplicate_of(self, verdict: Verdict) -> str | None:
-        """The key of the page that this one duplicates, now or when it was first offered."""
+        """Returns the key of the page that this one duplicates, now or when it was first offered, or
+        ``None``. Raises ``HapaxError`` if the store fails."""
         if verdict.of is not None:
             return self._key(verdict.of.id)
         record = self.store.record(verdict.id) if verdict.kind == "known" else None
         return None if record is None or record.of is None else self._key(record.of)
 
     def commit(self) -> None:
-        """Makes everything offered so far durable.
-
-        Raises ``HapaxError`` if a line could not be written before.
-        """
+        """Makes all offered pages durable. Raises ``HapaxError`` if this or an earlier write fails."""
         self._check()
         self._since = time.monotonic()
         if self._pending:
             try:
                 self._position["discarded"], self._position["discarded_sum"] = self._log.sync()
             except BaseException as error:
-                # What could not be made durable may be gone, and the next attempt would not tell.
+                # After a failed fsync data may be lost, and a second fsync may succeed nevertheless.
                 self._broken = error
                 raise
             self.store.commit(json.dumps(self._position).encode())
             self._pending = 0
 
     def close(self) -> None:
-        """Commits and closes."""
+        """Commits and closes. Raises ``HapaxError`` if the commit fails; the directory is closed anyway."""
         try:
             if not self.store.closed:
                 self.commit()
@@ -178,7 +179,7 @@ class DataDirectory:
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """The lock that a crawl takes too; where there is no ``flock``, the store's own must do."""
+    """Takes the lock that a crawl uses; on systems without ``flock`` the store's lock suffices."""
     file = path.open("ab")
     try:
         import fcntl
@@ -189,7 +190,7 @@ def _lock(path: Path) -> IO[bytes]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return file
         except OSError as error:
-            # Who reads the log holds it for a moment.
+            # Readers of the log lock it briefly.
             if not tries_left:
                 file.close()
                 raise LockedError(f"{path}: another process holds it") from error
@@ -198,7 +199,7 @@ def _lock(path: Path) -> IO[bytes]:
 
 
 def _position(payload: bytes) -> dict[str, Any]:
-    """What a commit carries: the binary's object, whose other keys are kept as they are."""
+    """The positions in a commit's payload, the binary's JSON object; its other keys are preserved."""
     if not payload:
         return {}
     try:
@@ -217,7 +218,8 @@ def _position(payload: bytes) -> dict[str, Any]:
 
 
 def _has_store(path: Path) -> None:
-    """The store is the first that is made: without it nobody knows how much of the rest is committed."""
+    """Raises ``DamagedError`` if the store is missing but other parts exist: the store is created first and
+    knows their committed lengths."""
     if (path / "dedup" / "MANIFEST").exists():
         return
     logs = ("discarded.jsonl", "decisions.jsonl", "skipped.jsonl", "index/meta.json")
@@ -231,14 +233,14 @@ def _has_store(path: Path) -> None:
 
 
 class _Log:
-    """An append-only file of JSON lines, with the CRC-32 of all of them.
+    """An append-only file of JSON lines, with the CRC-32 of all lines.
 
-    The checksum is ``None`` where the log was begun by who did not keep one.
+    The checksum is ``None`` if an earlier version, which had no checksums, started the log.
     """
 
     def __init__(self, path: Path, length: int, checksum: int | None) -> None:
         self.path = path
-        # A log that is missing is not made anew.
+        # A missing log is an error, not an empty log.
         found = path.stat().st_size if path.exists() else 0
         if found < length:
             raise DamagedError(
@@ -266,7 +268,7 @@ class _Log:
             self._checksum = zlib.crc32(whole, self._checksum)
 
     def sync(self) -> tuple[int, int | None]:
-        """Makes the lines durable; the length and the checksum."""
+        """Makes the lines durable. Returns length and checksum."""
         with self._named():
             os.fsync(self._file.fileno())
         return self._length, self._checksum
@@ -283,7 +285,7 @@ class _Log:
 
 
 class _Texts:
-    """Texts by number, the oldest forgotten first."""
+    """A cache of texts by number that evicts the oldest."""
 
     def __init__(self) -> None:
         self._texts: OrderedDict[int, str] = OrderedDict()

@@ -1,17 +1,17 @@
-"""What can go wrong with a store. Bad input is a ``ValueError`` or ``TypeError``."""
+"""Errors of a store. Bad input raises ``ValueError`` or ``TypeError`` instead."""
 
 
 class HapaxError(OSError):
-    """A store could not be opened, read or written; ``errno`` and ``filename`` are set where the
-    file system refused."""
+    """A store could not be opened, read or written. ``errno`` and ``filename`` are set for errors of
+    the file system."""
 
 
 class LockedError(HapaxError):
-    """Another process holds the store."""
+    """Another process has locked the store."""
 
 
 class DamagedError(HapaxError):
-    """Bytes that were acknowledged do not match their checksum."""
+    """Committed bytes are missing or do not match their checksum."""
 
 
 class VersionError(HapaxError):
@@ -19,4 +19,4 @@ class VersionError(HapaxError):
 
 
 class RecipeError(HapaxError):
-    """The store holds fingerprints of another recipe, which cannot be compared."""
+    """The store has fingerprints of another recipe, which are not comparable."""

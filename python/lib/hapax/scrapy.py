@@ -5,9 +5,9 @@
     ITEM_PIPELINES = {"hapax.scrapy.DuplicatesPipeline": 100}
     HAPAX_DATA = "hapax-data"
 
-An item needs a URL and the page: ``html`` or ``text`` (str or bytes). The names of these fields are
-settings, ``HAPAX_URL_FIELD``, ``HAPAX_HTML_FIELD``, ``HAPAX_TEXT_FIELD``, and ``HAPAX_KEY_FIELD`` names
-a field with the caller's own id, in place of the URL. Further settings: ``HAPAX_DISTANCE``,
+An item needs a URL and the page, ``html`` or ``text`` (str or bytes). The settings
+``HAPAX_URL_FIELD``, ``HAPAX_HTML_FIELD`` and ``HAPAX_TEXT_FIELD`` name these fields;
+``HAPAX_KEY_FIELD`` names a field with an id that replaces the URL as key. Other settings: ``HAPAX_DISTANCE``,
 ``HAPAX_POLICY`` (``default`` or ``simhash``), ``HAPAX_SIMILARITY``, ``HAPAX_SIMILARITY_SAME_HOST``,
 ``HAPAX_RECIPE``.
 """
@@ -33,9 +33,10 @@ logger = logging.getLogger(__name__)
 
 
 class DuplicatesPipeline:
-    """Drops items whose page duplicates one that was seen, in this run or an earlier one."""
+    """Drops items whose page duplicates one of this run or of an earlier run."""
 
     def __init__(self, crawler: Crawler) -> None:
+        """Reads the settings. Raises ``ValueError`` for a similarity that is not a number."""
         settings = crawler.settings
         self.stats = crawler.stats
         self.path = settings.get("HAPAX_DATA", "hapax-data")
@@ -59,21 +60,24 @@ class DuplicatesPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DuplicatesPipeline:
+        """Returns the pipeline of a crawler, as Scrapy requires."""
         return cls(crawler)
 
     def open_spider(self, spider: Any = None) -> None:
+        """Opens the data directory. Raises ``HapaxError`` if it is locked, damaged or not writable."""
         self.directory = DataDirectory(self.path, **self.options)
-        # Without it the last pages before a pause would wait for the next one.
+        # Commits during pauses, when no item triggers a commit.
         try:
             from twisted.internet.task import LoopingCall
 
             self._timer = LoopingCall(self.directory.commit)
             self._timer.start(GROUP_AGE, now=False).addErrback(self._failed)
         except Exception:
-            # A crawl without Twisted's reactor commits as items come.
+            # Without Twisted's reactor, items alone trigger commits.
             self._timer = None
 
     def close_spider(self, spider: Any = None) -> None:
+        """Commits and closes. Raises ``HapaxError`` if this or an earlier commit failed."""
         if self._timer is not None and self._timer.running:
             self._timer.stop()
         if self.directory is not None:
@@ -82,11 +86,13 @@ class DuplicatesPipeline:
             raise HapaxError(f"{self.path}: a commit failed: {self._failure}") from self._failure
 
     def _failed(self, failure: Any) -> None:
-        # Scrapy would hear of it at the end of the run, if at all.
+        # Scrapy does not see errors of the timer, so raise it when the spider closes.
         self._failure = failure.value
         logger.error("%s: a commit failed: %s", self.path, failure.value)
 
     def process_item(self, item: Any, spider: Any = None) -> Any:
+        """Returns the item, or raises ``DropItem`` if its page is a duplicate; its log line is then
+        written. Raises ``ValueError`` for an invalid URL and ``HapaxError`` if writing fails."""
         if self.directory is None:
             raise RuntimeError("the spider was not opened")
         adapter = ItemAdapter(item)
@@ -104,7 +110,7 @@ class DuplicatesPipeline:
         raise DropItem(f"near-duplicate of {of}: {page.url}")
 
     def _page(self, adapter: ItemAdapter) -> Page | None:
-        """The page of an item; ``None`` for items that are no pages."""
+        """The page of an item; ``None`` for items without a URL or a page."""
         url = adapter.get(self.url_field)
         html, text = adapter.get(self.html_field), adapter.get(self.text_field)
         if url is None or (html is None and text is None):

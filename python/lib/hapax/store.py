@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class Store(_hapax.Store):
-    """Documents, looked up by fingerprint and sketch, each stored once.
+    """Documents found by fingerprint and sketch, each stored once.
 
-    ``Store(path)`` opens or creates the store in a folder, ``Store()`` one in memory. One process
-    holds a folder at a time, and in it any number of threads may share the store. What was offered
-    is durable after :meth:`commit`; leaving a ``with`` block commits (unless by an exception) and
-    closes.
+    ``Store(path)`` opens or creates the store in a folder, ``Store()`` one in memory. One process at a
+    time can open a folder; its threads may share the store. Offered documents are durable after
+    :meth:`commit`. Leaving a ``with`` block commits, except after an exception, and closes.
 
-    ``recipe`` names what made the fingerprints. The default is the product's own, in which texts are
-    read; under a name of the caller's own, fingerprints alone can be offered. ``policy="simhash"``
-    decides by Hamming distance alone, ``similarity`` and ``similarity_same_host`` are thresholds of
-    the default policy, ``keep_duplicates`` lets later documents match discarded ones.
+    ``recipe`` names the method of the fingerprints. A store with the default or another known recipe
+    accepts texts; one with a custom name accepts fingerprints only. ``policy="simhash"`` decides by
+    Hamming distance alone, ``similarity`` and ``similarity_same_host`` are thresholds of the default
+    policy, ``keep_duplicates`` lets later documents match discarded ones. Raises ``ValueError`` for
+    arguments out of range and ``HapaxError`` if the store cannot be opened.
     """
 
     def offer_many(
@@ -37,20 +37,22 @@ class Store(_hapax.Store):
         time: int = 0,
         threads: int = 0,
     ) -> list[Verdict]:
-        """:meth:`offer` for each row, in order, texts read on several threads.
+        """:meth:`offer` for each row, in order; ``threads`` threads (0: one a core) read texts.
 
-        Columns may be Arrow arrays. Before the first row is looked up all are read, so that bad
-        input, which the error names by its position, changes nothing.
+        Columns may be Arrow arrays. All rows are read before the first lookup, so bad input changes
+        nothing: ``ValueError`` names its position. Raises ``HapaxError`` if the store fails.
         """
         return self.offer_list(_python(keys), _contents(contents), time=time, threads=threads)
 
     def near_many(self, queries: Fingerprints) -> Near:
-        """The documents near each query; ``value`` is the number of the document."""
+        """Returns the documents near each query; ``value`` is the document's number. Raises ``ValueError`` for
+        invalid queries and ``HapaxError`` if the store fails."""
         bits, _ = to_words(queries, "queries")
         numbers, ids, distances = self.near_words(bits)
         return Near(as_numpy(numbers, "<i8"), as_numpy(ids, "<i8"), as_numpy(distances))
 
     def __enter__(self) -> Store:
+        """Returns the store."""
         return self
 
     def __exit__(
@@ -59,6 +61,7 @@ class Store(_hapax.Store):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Commits, except after an exception, and closes. Raises ``HapaxError`` if that fails."""
         try:
             if kind is None and not self.closed:
                 self.commit()

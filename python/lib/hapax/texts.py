@@ -20,13 +20,14 @@ def fingerprints(
     recipe: str | None = None,
     threads: int = 0,
 ) -> Any:
-    """The fingerprint of each text or page, on ``threads`` threads (0: one a core).
+    """Returns the fingerprint of each text or page, using ``threads`` threads (0: one a core).
 
-    ``texts`` is a sequence of ``str`` or ``bytes``; the answer is a numpy array of ``uint64``. For an
-    Arrow array of strings or binaries it is an Arrow array of ``int64`` with the same bits, null
-    where the text is null or has no content words: such pages duplicate nothing.
+    ``texts`` is a sequence of ``str`` or ``bytes``; the result is a numpy array of ``uint64``. For an
+    Arrow array of strings or binaries it is an Arrow array of ``int64`` with the same bits, null for
+    texts that are null or have no content words: such pages have no duplicates.
 
-    ``kind`` is ``"html"`` or ``"text"``; without it, what begins with ``<`` is HTML.
+    ``kind`` is ``"html"`` or ``"text"``; without it, texts that begin with ``<`` are HTML. Raises
+    ``TypeError`` for a single text, and ``ValueError`` for an unknown kind, recipe or Arrow type.
     """
     if is_arrow(texts):
         return column_fingerprints(texts, kind=kind, recipe=recipe, threads=threads)
@@ -43,7 +44,7 @@ def fingerprints_and_tokens(
     recipe: str | None = None,
     threads: int = 0,
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The same, and how many content words each text has."""
+    """Returns the fingerprint and the number of content words of each text; see :func:`fingerprints`."""
     found, tokens = _hapax.list_fingerprints(list(texts), kind=kind, recipe=recipe, threads=threads)
     return as_numpy(found), as_numpy(tokens)
 
@@ -56,8 +57,8 @@ def column_fingerprints(
     recipe: str | None = None,
     threads: int = 0,
 ) -> Any:
-    """:func:`fingerprints` of an Arrow array. ``urls``, as many, are the addresses against
-    which the images of pages are resolved, for recipes that count them."""
+    """:func:`fingerprints` of an Arrow array. ``urls``, one a text, are the base addresses of images, for
+    recipes that use images. Raises ``ValueError`` if the array is not of strings or binaries."""
     import pyarrow as pa
 
     if isinstance(texts, pa.ChunkedArray):
@@ -70,7 +71,7 @@ def column_fingerprints(
             at += len(chunk)
         return pa.chunked_array(chunks, type=pa.int64())
     strings = pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)
-    # Views have no offsets; strings of 32-bit ones are cast without a copy of their bytes.
+    # Views have no offsets. A cast from 32-bit offsets does not copy the bytes.
     if strings or texts.type == pa.string_view():
         strings = True
         texts = texts.cast(pa.large_string())
@@ -102,7 +103,7 @@ def _addresses(urls: Any) -> tuple[bytes, bytes]:
 
 
 def _column(texts: Any) -> tuple[bytes, bytes]:
-    """The values and the offsets of an array with 64-bit ones."""
+    """The values and the 64-bit offsets of an array."""
     _, buffer, data = texts.buffers()
     offsets = np.frombuffer(buffer, dtype="<i8")[texts.offset :][: len(texts) + 1]
     first, last = int(offsets[0]), int(offsets[-1])

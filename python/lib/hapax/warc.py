@@ -1,4 +1,4 @@
-"""Responses out of WARC files, gzipped or not, one after the other and in bounded memory."""
+"""Reads responses from WARC files, gzipped or not, in bounded memory."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import IO, Any, NamedTuple
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-#: A longer record is passed over.
+#: Bytes of a record; longer ones are skipped.
 MAX_BLOCK = 64 << 20
 #: Bytes of a line before a head.
 MAX_LINE = 1 << 16
 #: Bytes of a head.
 MAX_HEAD = 1 << 16
-#: What a body may become when it is unpacked.
+#: Bytes of a decoded body.
 MAX_BODY = 64 << 20
-#: Members of a gzipped body, and frames of one in zstd.
+#: Members of a gzipped body, or frames of one in zstd.
 MAX_MEMBERS = 10_000
-#: Encodings of a body one around the other, as many as a crawl takes off.
+#: Nested encodings of a body, as many as a crawl decodes.
 MAX_ENCODINGS = 2
-#: Bytes of a body that are unpacked at once.
+#: Bytes of a body that are decompressed in one step.
 PIECE = 1 << 10
 
 
 class Response(NamedTuple):
-    """One response."""
+    """One HTTP response with its decoded body."""
 
     url: str
     status: int
@@ -36,17 +36,17 @@ class Response(NamedTuple):
 
 
 def responses(stream: IO[bytes], name: str = "WARC") -> Iterator[Response]:
-    """The records of type ``response``, and a near-duplicate's ``revisit`` records that hold a whole
-    response, as Hapax writes them.
+    """Yields the ``response`` records of a WARC file, and the ``revisit`` records that contain a whole
+    response, as Hapax writes them for near-duplicates. ``name`` is for error messages.
 
-    Bodies are freed of chunks and Content-Encoding; one whose encoding cannot be read is passed over.
-    Raises ``ValueError`` where no record begins or one is cut.
+    Bodies are decoded from chunks and Content-Encoding; those with an unknown encoding are skipped.
+    Raises ``ValueError`` for data that is not a record and for a truncated record.
     """
     reader: Any = io.BufferedReader(stream) if isinstance(stream, io.RawIOBase) else stream
     start = reader.read(2)
     reader = io.BufferedReader(_Again(start, reader), 1 << 18)
     if start == GZIP:
-        # Each record is a member of its own; they are read as one file.
+        # Each record is a gzip member; GzipFile reads them as one stream.
         reader = io.BufferedReader(gzip.GzipFile(fileobj=reader), 1 << 18)
     try:
         yield from _records(reader, name)
@@ -83,7 +83,7 @@ def _records(reader: Any, name: str) -> Iterator[Response]:
             head = _head(reader)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-        # int() takes signs, spaces and underscores too.
+        # int() would accept signs, spaces and underscores.
         given = head.get("content-length", "")
         if not (given.isascii() and given.isdigit() and len(given) < 20):
             raise ValueError(f"{name}: a record without a Content-Length")
@@ -109,9 +109,9 @@ def _skip(reader: Any, length: int, name: str) -> None:
 
 
 def _head(reader: Any) -> dict[str, str]:
-    """Names in lower case; of a name that comes twice the first counts.
+    """Reads a header block: names in lower case, and the first of repeated names.
 
-    Raises ``ValueError`` for one of more than :data:`MAX_HEAD` bytes.
+    Raises ``ValueError`` for more than :data:`MAX_HEAD` bytes.
     """
     head: dict[str, str] = {}
     left = MAX_HEAD
@@ -133,7 +133,7 @@ def _response(url: str, block: bytes) -> Response | None:
     status = stream.readline(MAX_LINE).split(None, 2)
     if len(status) < 2 or not status[0].startswith(b"HTTP/"):
         return None
-    # int() would refuse to read thousands of digits.
+    # int() raises an error for thousands of digits.
     if not (len(status[1]) == 3 and status[1].isdigit()):
         return None
     try:
@@ -150,7 +150,7 @@ def _response(url: str, block: bytes) -> Response | None:
 
 
 def _chunks(body: bytes) -> bytes:
-    """The body without its chunks; some archives hold it so already."""
+    """The body without chunked encoding, which some archives have removed already."""
     parts: list[bytes] = []
     at = 0
     while True:
@@ -168,7 +168,7 @@ def _chunks(body: bytes) -> bytes:
 
 
 def _decode(body: bytes, encoding: str) -> bytes | None:
-    """The body as it was before it was packed; ``None`` if that cannot be told."""
+    """The decoded body; ``None`` if it cannot be decoded."""
     parts = (part.strip() for part in encoding.split(","))
     names = [name for name in parts if name not in ("", "identity")]
     if len(names) > MAX_ENCODINGS:
@@ -203,21 +203,21 @@ def _unpack(body: bytes, name: str) -> bytes | None:
             return unpacked[0] if unpacked is not None and unpacked[1] else None
         return None
     except Exception:
-        # Packed by a library that is not there, or not packed as it says.
+        # The library is missing, or the encoding is not the declared one.
         return None
 
 
 def _inflate(body: bytes, bits: int, magic: bytes | None = None) -> bytes | None:
     unpacked = _members(body, lambda: zlib.decompressobj(bits), magic)
-    # One that is cut is read as far as it goes.
+    # A truncated body is used as far as it can be decoded.
     return None if unpacked is None else unpacked[0]
 
 
 def _members(
     body: bytes, opener: Callable[[], Any], magic: bytes | None
 ) -> tuple[bytes, bool] | None:
-    """What the members that begin with ``magic`` become, one after the other (without it, the first),
-    and whether the last is whole; ``None`` if that is too much. What follows them is left out."""
+    """Decompresses all members that begin with ``magic``, or without it the first member. Returns the
+    data and whether the last member is complete; ``None`` above the limits. Ignores trailing data."""
     parts: list[bytes] = []
     length = at = 0
     for _ in range(MAX_MEMBERS):

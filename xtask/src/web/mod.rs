@@ -1,6 +1,6 @@
-//! A synthetic web with a known answer: hosts with navigation and advertisements of their own, mirrors, edited copies,
-//! versions for printers, session ids, redirects, Chinese, traps, forbidden paths, slow and dying
-//! hosts. Every page is a function of its URL, so that a web of any size takes no memory.
+//! A synthetic web with a known answer: hosts with separate navigation and advertisements, mirrors, edited copies,
+//! print versions, session ids, redirects, Chinese, traps, forbidden paths, slow and dying hosts. Every page is a
+//! function of its URL, so a web of any size takes no memory.
 
 mod page;
 mod serve;
@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 
 pub(crate) use serve::Server;
 
-/// Stories and versions for printers of a host.
+/// Stories and print versions on one host.
 const STORIES: u64 = 150;
 const PRINTS: u64 = 50;
 pub(crate) const PAGES_PER_HOST: u64 = STORIES + PRINTS;
@@ -18,14 +18,14 @@ pub(crate) const PAGES_PER_HOST: u64 = STORIES + PRINTS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     News,
-    /// The stories of another host, word by word.
+    /// The stories of another host, unchanged.
     Mirror,
-    /// The same with a sentence changed in each.
+    /// The stories of another host, with one sentence of each changed.
     Edited,
     Chinese,
 }
 
-/// A web of `hosts` hosts, each an address of its own.
+/// A web of `hosts` hosts, each with a separate address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Web {
     pub(crate) hosts: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// Of about so many pages, ten hosts at least.
+    /// A web of about `pages` pages and at least ten hosts.
     pub(crate) fn of_pages(pages: u64, port: u16) -> Self {
         Self { hosts: pages.div_ceil(PAGES_PER_HOST).max(10), port }
     }
@@ -55,7 +55,7 @@ impl Web {
         }
     }
 
-    /// Stops to answer after some requests.
+    /// Whether the host stops answering after some requests.
     pub(crate) const fn dies(host: u64) -> bool {
         host % 100 == 55
     }
@@ -64,17 +64,17 @@ impl Web {
         host % 100 == 75
     }
 
-    /// Has a calendar without end, and paths that grow.
+    /// Whether the host has an endless calendar and endlessly growing paths.
     const fn traps(host: u64) -> bool {
         host % 50 == 13
     }
 
-    /// Some URLs of it fail when they are asked for the first time.
+    /// Whether some URLs of the host fail on the first request.
     const fn stumbles(host: u64) -> bool {
         host % 10 == 9
     }
 
-    /// What a story is about: equal for those that are the same page.
+    /// The number of a story's text, equal for duplicates.
     fn text(host: u64, story: u64) -> u64 {
         let first = match Self::role(host) {
             Role::Mirror | Role::Edited => host - 6,
@@ -83,7 +83,7 @@ impl Web {
         first * STORIES + story
     }
 
-    /// Every page that can be reached and is no trap. Those of dying hosts are not among them.
+    /// Every reachable page, except those of traps and dying hosts.
     pub(crate) fn pages(&self) -> impl Iterator<Item = String> + '_ {
         let hosts = (0..self.hosts).filter(|host| !Self::dies(*host));
         hosts.flat_map(|host| (0..STORIES).map(move |story| (host, story))).flat_map(
@@ -96,7 +96,7 @@ impl Web {
         )
     }
 
-    /// The number of a page's text; `None` for traps, and for hosts that die.
+    /// The number of a page's text; `None` for traps and dying hosts.
     pub(crate) fn text_of(&self, url: &str) -> Option<u64> {
         let (host, path) = self.place_of(url)?;
         let story: u64 = match path {
@@ -109,13 +109,13 @@ impl Web {
         (!Self::dies(host) && story < STORIES).then(|| Self::text(host, story))
     }
 
-    /// Whether a person would keep this page of all with its text: it names itself as canonical.
+    /// Whether the page should be kept of all pages with its text: it names itself as canonical.
     pub(crate) fn is_original(&self, url: &str) -> bool {
         let role = self.place_of(url).map(|(host, _)| Self::role(host));
         self.is_plain(url) && matches!(role, Some(Role::News | Role::Chinese))
     }
 
-    /// Whether a page is the one that a person would keep of its own host: no print version, no session.
+    /// Whether the page should be kept of its host: not a print version, no session id.
     pub(crate) fn is_plain(&self, url: &str) -> bool {
         self.place_of(url).is_some_and(|(_, path)| {
             path == "/" || path.starts_with("/story/") && !path.contains('?')
@@ -151,18 +151,18 @@ fn print_path(story: u64) -> String {
     format!("/print/{story}")
 }
 
-/// A parameter that no list of tracking parameters knows.
+/// The parameter is in no list of tracking parameters.
 fn session_path(story: u64) -> String {
     format!("/story/{story}?visit=a{story}")
 }
 
-/// From 127.1.0.1 on, 250 a block.
+/// Addresses begin at 127.1.0.1, with 250 hosts a block.
 fn address(host: u64) -> Ipv4Addr {
     let block = host / 250;
     Ipv4Addr::new(127, 1 + (block / 250) as u8, (block % 250) as u8, 1 + (host % 250) as u8)
 }
 
-/// The host of an address, and whether it is one.
+/// The host with this address, if there is one.
 fn host_of(address: Ipv4Addr) -> Option<u64> {
     let [_, high, block, low] = address.octets();
     let (high, low) = (high.checked_sub(1)?, low.checked_sub(1)?);

@@ -1,4 +1,4 @@
-//! What the hosts of the synthetic web answer.
+//! Responses of the hosts of the synthetic web.
 
 use std::fmt::Write;
 
@@ -6,7 +6,6 @@ use super::{
     Role, STORIES, Web, has_print, has_redirect, has_session, session_path, story_path, text,
 };
 
-/// An answer: status, `Location`, body.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: &'static str,
@@ -26,7 +25,6 @@ impl Answer {
 }
 
 impl Web {
-    /// The page of a path with its query.
     pub(super) fn page(&self, host: u64, path: &str) -> Answer {
         let missing =
             || Answer::new("404 Not Found", "text/plain", "There is no such page.".to_owned());
@@ -89,7 +87,7 @@ impl Web {
         Answer::new("200 OK", "text/html", body)
     }
 
-    /// Each story is linked by another one before it.
+    /// Writes a page's links. Each story is linked from a story before it.
     fn links(&self, host: u64, story: u64, body: &mut String) {
         for next in [story * 2 + 1, story * 2 + 2].into_iter().filter(|next| *next < STORIES) {
             let path = if has_redirect(next) { format!("/old/{next}") } else { story_path(next) };
@@ -122,7 +120,7 @@ impl Web {
     }
 }
 
-/// A month, with links to the months beside it, for ever.
+/// A month, with links to the previous and the next, without end.
 fn calendar(year: &str, month: &str) -> Answer {
     let (Ok(year), Ok(month)) = (year.parse::<u32>(), month.parse::<u32>()) else {
         return Answer::unavailable();

@@ -1,4 +1,4 @@
-//! Serves a [`Web`] on all loopback addresses at once, and remembers what was asked for.
+//! Serves a [`Web`] on all loopback addresses and records the requests.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,14 +13,14 @@ use anyhow::{Context, Result};
 use super::page::Answer;
 use super::{Web, host_of};
 
-/// A host that dies answers so many requests.
+/// Requests that a dying host answers.
 const LIFE: u32 = 40;
 const IDLE: Duration = Duration::from_secs(20);
 
-/// What was asked for, by everybody.
+/// The requests of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Requests of each URL, by a hash, and whether one was answered.
+    /// By the URL's hash: the number of requests, and whether one was answered.
     urls: Mutex<HashMap<u64, (u32, bool)>>,
     hosts: Mutex<HashMap<u64, u32>>,
     requests: AtomicU64,
@@ -30,27 +30,26 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Requests, but for robots.txt, sitemaps and probes.
+    /// Requests, except those of robots.txt, sitemaps and probes.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
     }
 
-    /// Requests of what had been answered before: one that was not, or by "not now", is rightly repeated.
+    /// Requests of URLs that had been answered before. Repeating a failed request or one answered with 503 is
+    /// correct.
     pub(crate) fn again(&self) -> u64 {
         self.again.load(Relaxed)
     }
 
-    /// Requests of what robots.txt forbids.
     pub(crate) fn forbidden(&self) -> u64 {
         self.forbidden.load(Relaxed)
     }
 
-    /// URLs that were asked for.
     pub(crate) fn distinct(&self) -> u64 {
         self.urls.lock().map_or(0, |urls| urls.len() as u64)
     }
 
-    /// Notes a request: how many there were of this URL, and of this host.
+    /// Records a request. Returns the numbers of requests of this URL and of this host.
     fn note(&self, host: u64, path: &str) -> (u32, u32) {
         let of_host = self.hosts.lock().map_or(0, |mut hosts| {
             let count = hosts.entry(host).or_insert(0);
@@ -73,7 +72,6 @@ impl Seen {
         (of_url, of_host)
     }
 
-    /// Notes that a request is answered.
     fn answered(&self, host: u64, path: &str) {
         if let Ok(mut urls) = self.urls.lock()
             && let Some(url) = urls.get_mut(&self.hasher.hash_one((host, path)))
@@ -83,12 +81,11 @@ impl Seen {
     }
 }
 
-/// What a crawler asks for of its own accord.
+/// Whether a crawler requests this path without a link to it.
 fn is_own(path: &str) -> bool {
     matches!(path, "/robots.txt" | "/sitemap.xml") || path.starts_with("/no-such-page-")
 }
 
-/// A web that answers until the process ends.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) web: Web,
@@ -96,10 +93,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// On a free port, unless one is given.
+    /// Starts on the given port; 0 chooses a free one.
     ///
     /// # Errors
-    /// If the port cannot be had.
+    /// If the port is not available.
     pub(crate) fn start(pages: u64, port: u16) -> Result<Self> {
         let listener =
             TcpListener::bind(("0.0.0.0", port)).with_context(|| format!("port {port}"))?;
@@ -110,7 +107,7 @@ impl Server {
             for stream in listener.incoming().flatten() {
                 let seen = Arc::clone(&seen);
                 let builder = std::thread::Builder::new().stack_size(256 << 10);
-                // A thread that cannot be had closes the connection: the crawl asks again.
+                // If no thread can start, the connection closes and the crawl retries.
                 let _ = builder.spawn(move || {
                     let _ = connection(web, &seen, stream);
                 });
@@ -120,7 +117,7 @@ impl Server {
     }
 }
 
-/// Answers one request after the other.
+/// Answers the requests of one connection in order.
 fn connection(web: Web, seen: &Seen, stream: TcpStream) -> Result<()> {
     let IpAddr::V4(address) = stream.local_addr()?.ip() else { return Ok(()) };
     let Some(host) = host_of(address).filter(|host| *host < web.hosts) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Texts of the synthetic web: each a function of its number, unlike any other's.
+//! Texts of the synthetic web: each a function of its number, and different from all others.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ const CHINESE: [&str; 8] = [
     "有人说A在B以前就有了，也有人说它是D给C的。",
 ];
 
-/// Words that no other text has, and words that many have.
+/// Words of a text: unique ones and common ones.
 fn words(number: u64, chinese: bool) -> Vec<String> {
     const ENGLISH: [&str; 32] = [
         "river", "baker", "teacher", "garden", "window", "winter", "letter", "bridge", "market",
@@ -46,7 +46,7 @@ fn words(number: u64, chinese: bool) -> Vec<String> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5eed);
     let mut pick = |list: &[&'static str]| list[rng.below(list.len() as u64) as usize];
     if chinese {
-        // Two characters each, of the most common two thousand or so.
+        // Two characters each.
         let mut rng = Rng(number ^ 0xc41);
         let mut one = || char::from_u32(0x4e00 + rng.below(0x2000) as u32).unwrap_or('山');
         return (0..40).map(|_| format!("{}{}", one(), one())).collect();
@@ -56,7 +56,7 @@ fn words(number: u64, chinese: bool) -> Vec<String> {
     own.into_iter().chain((0..12).map(|_| pick(&ENGLISH).to_owned())).collect()
 }
 
-/// The text of a number, in paragraphs. An `edit` replaces one sentence of it.
+/// The paragraphs of a text. An `edit` replaces one sentence.
 pub(super) fn article(number: u64, chinese: bool, edit: Option<u64>) -> Vec<String> {
     let words = words(number, chinese);
     let templates: &[&str] = if chinese { &CHINESE } else { &SENTENCES };
@@ -66,7 +66,7 @@ pub(super) fn article(number: u64, chinese: bool, edit: Option<u64>) -> Vec<Stri
     let mut paragraphs = Vec::new();
     let mut paragraph = String::new();
     for number in 0..sentences {
-        // The same draws whatever is edited.
+        // Draw the same numbers with and without an edit.
         let template = templates[rng.below(templates.len() as u64) as usize];
         let mut fill: Vec<&str> =
             (0..4).map(|_| words[rng.below(words.len() as u64) as usize].as_str()).collect();
@@ -93,7 +93,7 @@ pub(super) fn article(number: u64, chinese: bool, edit: Option<u64>) -> Vec<Stri
     paragraphs
 }
 
-/// A title of a few of the text's own words.
+/// A title of some of the text's words.
 pub(super) fn title(number: u64, chinese: bool) -> String {
     let words = words(number, chinese);
     let mut title = String::new();

@@ -19,7 +19,7 @@ use hapax_data::inputs::{
 };
 
 impl Line {
-    /// What was named: it is read whatever it is called, or said to be no page.
+    /// Reads a named path, whatever its extension; otherwise reports that it is not a page.
     pub(super) fn path(&mut self, path: &Path) -> Result<()> {
         if path == Path::new("-") {
             let lines = open_named(path, &self.interrupted);
@@ -37,8 +37,8 @@ impl Line {
         }
     }
 
-    /// Of what lies in a folder only pages are taken: scripts, styles and pictures lie there too. A link
-    /// would lead elsewhere, and of a pipe the end might never come.
+    /// Reads only the pages in a folder, not scripts, styles and pictures. Links and pipes are ignored: a link may
+    /// lead elsewhere, and a pipe may never end.
     fn folder(&mut self, root: &Arc<Root>, relative: &Path, path: &Path) -> Result<()> {
         let mut entries: Vec<std::fs::DirEntry> = match std::fs::read_dir(path) {
             Ok(entries) => entries.flatten().collect(),
@@ -69,7 +69,7 @@ impl Line {
         Ok(())
     }
 
-    /// A file that nobody named.
+    /// Reads a file found in a folder.
     fn found(&mut self, place: &Place) -> Result<()> {
         match place.open().and_then(head_and_whole) {
             Ok((head, _)) if stored_kind(place.path(), &head).is_among_pages() => self.file(place),
@@ -122,7 +122,7 @@ impl Line {
         self.add(StoredPage { url, response, time, title: None })
     }
 
-    /// Lines may name files below `--root`, or without it below `folder`.
+    /// Reads JSON lines. They may name files below `--root`, or without it below `folder`.
     fn jsonl(
         &mut self,
         mut input: &mut dyn BufRead,
@@ -138,7 +138,7 @@ impl Line {
             let bytes = match read_line(&mut input, MAX_LINE) {
                 Ok(None) => return Ok(()),
                 Ok(Some(bytes)) => bytes,
-                // What came before the damage is used.
+                // Lines before the damage are used.
                 Err(error) => return self.unreadable(name, &error),
             };
             if bytes.trim_ascii().is_empty() {

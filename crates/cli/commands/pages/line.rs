@@ -15,16 +15,16 @@ pub(super) struct Line {
     /// JSON lines may name files below this folder; `None` means the folder of the JSONL file.
     pub(super) root: Option<Root>,
     pub(super) interrupted: Arc<AtomicBool>,
-    /// What was read and can be read again.
+    /// Archives that can be read again.
     pub(super) archives: Vec<Source>,
-    /// Bytes of those that came through pipes.
+    /// Bytes of archives from pipes.
     pub(super) piped: usize,
     pub(super) revisits: Revisits,
     pub(super) bad: u64,
-    /// Messages about those.
+    /// Reported messages.
     pub(super) told: u64,
-    /// Files of folders that are no pages.
+    /// Files in folders that are not pages.
     pub(super) left_out: u64,
-    /// Links, pipes and devices of folders.
+    /// Links, pipes and devices in folders.
     pub(super) links: u64,
 }

@@ -1,4 +1,4 @@
-//! The frontier's scripts, as functions. Each runs on the master of a part in one step.
+//! The frontier's scripts, as functions. Each runs atomically on the master of a part.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -22,8 +22,7 @@ local free = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
 if tonumber(redis.call('HGET', KEYS[1], 't') or 0) < free then redis.call('HSET', KEYS[1], 't', free) end
 return 1";
 
-/// The seen-set of a part has so many buckets: up to 10^8 URLs each holds at most 512 numbers, which
-/// lie in 8 bytes each.
+/// Buckets of a part's seen-set. Up to 10^8 URLs each has at most 512 numbers, which Redis stores in 8 bytes each.
 const SEEN_BUCKETS: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +30,9 @@ pub(super) enum Mode {
     New,
     Again,
     Probe,
-    /// Seen, and not queued.
+    /// Marks a URL as seen without queueing it.
     Mark,
-    /// Remembered under a name of its own, as no URL that is known.
+    /// Remembers a refusal, under a separate key that is not a known URL.
     Refuse,
 }
 
@@ -49,7 +48,7 @@ impl Mode {
     }
 }
 
-/// A URL leased ahead, and the delay of its host.
+/// A URL leased in advance, and the delay of its host.
 #[derive(Debug)]
 pub(super) struct Ahead {
     pub(super) lease: Lease,
@@ -57,17 +56,15 @@ pub(super) struct Ahead {
     pub(super) taken: Instant,
 }
 
-/// What a part gave.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    /// When to look again.
+    /// Time until the part should be polled again.
     pub(super) wait: Option<Duration>,
     pub(super) leases: Vec<Ahead>,
-    /// What cannot be read as a URL is set aside: given back it would come again for ever.
+    /// Entries that are not valid URLs. They are deferred: given back, they would return forever.
     pub(super) unreadable: Vec<Notice>,
 }
 
-/// A URL on its way into the queues.
 #[derive(Clone, Debug)]
 pub(super) struct Push {
     pub(super) mode: Mode,
@@ -76,7 +73,7 @@ pub(super) struct Push {
     pub(super) entry: Vec<u8>,
 }
 
-/// A change of a lease, for the cluster.
+/// A change of a lease, to be sent to the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Notice {
     what: &'static str,
@@ -128,17 +125,16 @@ impl Notice {
         self.sequence % HOST_PARTS
     }
 
-    /// Whether the lease is nobody's after that; else its page is still being worked on.
+    /// Returns whether the lease ends with it. Otherwise its page is still being processed.
     pub(super) fn is_last(&self) -> bool {
         !matches!(self.what, "f" | "u" | "e")
     }
 
-    /// One that was leased ahead and never looked at.
     pub(super) const fn back_unseen(sequence: u64) -> Self {
         Self::new("b", sequence, Duration::ZERO, false)
     }
 
-    /// It waits until a worker begins alone, which may be one that can read it.
+    /// Defers an entry until a worker starts alone; that worker may be able to read it.
     const fn unreadable(sequence: u64) -> Self {
         Self::new("d", sequence, Duration::ZERO, false)
     }
@@ -154,7 +150,7 @@ impl Notice {
     }
 }
 
-/// A key as a set of numbers takes it.
+/// Formats a key as a signed number, which Redis stores compactly.
 fn member(key: u64) -> String {
     key.cast_signed().to_string()
 }
@@ -163,8 +159,7 @@ fn eval(pipe: &mut ClusterPipeline, script: &str, key: String) {
     pipe.cmd("EVAL").arg(script).arg(1).arg(key);
 }
 
-/// Queues a URL or marks it, and says whether it was new to the cluster; as one to look at again,
-/// whether it was not queued.
+/// Queues a URL or marks it. Returns whether it was new to the cluster or, with [`Mode::Again`], not queued.
 pub(super) fn push_now(cluster: &Cluster, options: &Options, push: &Push) -> Result<bool> {
     let mut pipe = ClusterPipeline::new();
     push_part(&mut pipe, cluster, options, part_of(&push.host), std::slice::from_ref(&push));
@@ -172,7 +167,6 @@ pub(super) fn push_now(cluster: &Cluster, options: &Options, push: &Push) -> Res
     Ok(answers.first().map(list).and_then(<[Value]>::first).and_then(number) == Some(1))
 }
 
-/// Queues URLs, all parts at once.
 pub(super) fn push(cluster: &Cluster, options: &Options, pushes: &[Push]) -> Result<()> {
     let mut parts: BTreeMap<u64, Vec<&Push>> = BTreeMap::new();
     for push in pushes {
@@ -201,7 +195,6 @@ fn push_part(
     }
 }
 
-/// Whether a URL is in the seen-set.
 pub(super) fn seen(cluster: &Cluster, host: &str, key: u64) -> Result<bool> {
     let mut pipe = ClusterPipeline::new();
     let prefix = cluster.keys.of_host(host);
@@ -209,8 +202,7 @@ pub(super) fn seen(cluster: &Cluster, host: &str, key: u64) -> Result<bool> {
     Ok(cluster.link.pipe(&pipe)?.first().and_then(number) == Some(1))
 }
 
-/// Leases from some parts: for each when to look again, and the leases. Nothing if the answer did not
-/// come: then there may be leases to [`reclaim`].
+/// Leases URLs from several parts. Returns `None` if no answer came: then there may be leases to [`reclaim`].
 pub(super) fn take(
     cluster: &Cluster,
     options: &Options,
@@ -227,7 +219,7 @@ pub(super) fn take(
         pipe.arg(share).arg(age.as_millis() as u64);
     }
     let taken = Instant::now();
-    // Not twice: what the first try leased would be nobody's until it expires.
+    // Not repeated: leases of the first attempt would be lost until they expire.
     let Some(answers) = cluster.link.pipe_once(&pipe)? else { return Ok(None) };
     let read =
         parts.iter().zip(&answers).map(|((part, _), answer)| read_part(*part, answer, taken));
@@ -257,7 +249,7 @@ fn read_part(part: u64, answer: &Value, taken: Instant) -> Taken {
     found
 }
 
-/// Ends leases, all parts at once; the answers are in the order of `ends`.
+/// Ends leases, all parts in one pipeline. The answers are in the order of `ends`.
 pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[Notice]) -> Result<Vec<Ended>> {
     if ends.is_empty() {
         return Ok(Vec::new());
@@ -275,7 +267,7 @@ pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[Notice]) -> Resu
     Ok(ended)
 }
 
-/// The same for who leaves and does not wait for a cluster that is away: then they expire.
+/// Ends leases at exit, without waiting for an unavailable cluster: there they expire.
 pub(super) fn end_leaving(cluster: &Cluster, options: &Options, ends: &[Notice]) -> Result<()> {
     if ends.is_empty() {
         return Ok(());
@@ -284,7 +276,6 @@ pub(super) fn end_leaving(cluster: &Cluster, options: &Options, ends: &[Notice])
     cluster.link.pipe_leaving(&pipe).map(|_| ())
 }
 
-/// Which of them lie in each part.
 fn parts_of(ends: &[Notice]) -> BTreeMap<u64, Vec<usize>> {
     let mut parts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (at, end) in ends.iter().enumerate() {
@@ -314,7 +305,7 @@ fn ending(
     pipe
 }
 
-/// This worker's leases of before go back; for the only one, so does what was given up.
+/// Gives back the leases of this worker's earlier runs. If it is the only worker, also queues deferred URLs again.
 pub(super) fn begin(cluster: &Cluster, alone: bool) -> Result<()> {
     let mut pipe = ClusterPipeline::new();
     for part in 0..HOST_PARTS {
@@ -325,7 +316,7 @@ pub(super) fn begin(cluster: &Cluster, alone: bool) -> Result<()> {
     cluster.link.pipe(&pipe).map(|_| ())
 }
 
-/// Gives back what is leased to this worker and not among what it holds.
+/// Gives back leases of this worker that are not in `held`.
 pub(super) fn reclaim(cluster: &Cluster, held: &[u64]) -> Result<()> {
     let mut pipe = ClusterPipeline::new();
     for part in 0..HOST_PARTS {
@@ -339,7 +330,6 @@ pub(super) fn reclaim(cluster: &Cluster, held: &[u64]) -> Result<()> {
     cluster.link.pipe(&pipe).map(|_| ())
 }
 
-/// Holds on to leases.
 pub(super) fn renew(cluster: &Cluster, held: &[u64]) -> Result<()> {
     const RENEW: &str = "local time = redis.call('TIME')
 local till = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
@@ -357,7 +347,7 @@ return 1";
     if parts.is_empty() { Ok(()) } else { cluster.link.pipe(&pipe).map(|_| ()) }
 }
 
-/// Takes an address for one request, unless it was asked within the delay.
+/// Reserves an address for one request, unless it was requested within the delay.
 pub(super) fn take_address(cluster: &Cluster, key: &str, delay: Duration) -> Result<bool> {
     let mut pipe = ClusterPipeline::new();
     let delay = delay.as_millis().max(1) as u64;
@@ -365,7 +355,7 @@ pub(super) fn take_address(cluster: &Cluster, key: &str, delay: Duration) -> Res
     Ok(cluster.link.pipe(&pipe)?.first() == Some(&Value::Okay))
 }
 
-/// The host asks for this delay; the longest that was asked for holds.
+/// Sets the delay that a host requires; the longest one applies.
 pub(super) fn set_delay(cluster: &Cluster, host: &str, delay: Duration) -> Result<()> {
     let mut pipe = ClusterPipeline::new();
     eval(&mut pipe, DELAY, format!("{}h:{host}", cluster.keys.of_host(host)));

@@ -1,4 +1,4 @@
-//! State of a worker between two requests to the cluster.
+//! The state of a worker between two requests to the cluster.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,40 +9,37 @@ use hapax_url::UrlKey;
 use super::calls::{Ahead, Notice, Push};
 use crate::error::Error;
 
-/// URLs met lately, two generations of this size: most links are met again and again.
+/// Size of each of two generations of recent URLs: most links repeat.
 const CACHED: usize = 1 << 19;
 
 #[derive(Debug)]
 pub(super) struct Local {
-    /// Leased ahead.
+    /// Leased in advance.
     pub(super) ready: VecDeque<Ahead>,
-    /// All leases that are this worker's, by number: ahead, under way, waiting for their commit, and on
-    /// their way back until the cluster has said that they arrived.
+    /// All leases of this worker: in advance, in flight, before their commit, and given back without confirmation.
     pub(super) held: HashSet<u64>,
-    /// Of a try to lease no answer came.
+    /// An attempt to lease got no answer.
     pub(super) orphans: bool,
-    /// On the way to the cluster.
     pub(super) pushes: Vec<Push>,
     pub(super) ends: Vec<Notice>,
-    /// Finished here; told when their pages are durable.
+    /// Finished here; sent when their pages are durable.
     pub(super) finished: Vec<Notice>,
     pub(super) notes: Vec<(String, &'static str, Vec<u8>)>,
     pub(super) address_taken: HashSet<u64>,
-    /// As the cluster said last.
     pub(super) told: Counts,
-    /// So many times in a row there was nothing to do: parts are not counted at one moment.
+    /// Counts in a row with nothing to do. One is not enough: parts are not counted at the same time.
     pub(super) idle: u32,
     pub(super) failed: Option<Error>,
     seen: [HashSet<UrlKey>; 2],
-    /// When each host's next lease may be handed out, and the last one: those that wait here may not
-    /// come closer together than they were taken.
+    /// When each host's next lease may be handed out, and its last lease. Leases from here must not be closer
+    /// together than they were taken.
     free: HashMap<String, (Instant, u64)>,
 }
 
-/// A lease that waited here longer goes back: a master that has just taken over, 2 s at least after
-/// the last word of the one before, may know nothing of it and give the host to another worker.
+/// Leases that waited here longer are given back. A new master takes over at least 2 s after the old one's last word;
+/// it may not know the lease and give the host to another worker.
 const STALE: Duration = Duration::from_secs(1);
-/// So many hosts' times are remembered; those that are past are forgotten then.
+/// Number of remembered hosts above which past times are removed.
 const TIMES: usize = 4096;
 
 impl Local {
@@ -64,26 +61,24 @@ impl Local {
         }
     }
 
-    /// All leases that are this worker's.
     pub(super) fn leases(&self) -> Vec<u64> {
         self.held.iter().copied().collect()
     }
 
-    /// The cluster has answered: what ended by that is nobody's here any more.
+    /// Removes leases that ended, after the cluster's confirmation.
     pub(super) fn arrived(&mut self, ends: &[Notice]) {
         for end in ends.iter().filter(|end| end.is_last()) {
             self.held.remove(&end.sequence());
         }
     }
 
-    /// The same of the first of those that are finished.
+    /// Does the same for the first finished leases.
     pub(super) fn committed(&mut self, finished: &[Notice]) {
         self.arrived(finished);
         self.finished.drain(..finished.len().min(self.finished.len()));
     }
 
-    /// What waited here for too long is on its way back, the last one first: each goes to the head of
-    /// its queue.
+    /// Gives back leases that waited too long. The last one goes first, because each becomes the head of its queue.
     pub(super) fn give_back_stale(&mut self, now: Instant) {
         let stale = |ahead: &Ahead| now.saturating_duration_since(ahead.taken) > STALE;
         let old = self.ready.iter().rev().filter(|ahead| stale(ahead));
@@ -91,7 +86,7 @@ impl Local {
         self.ready.retain(|ahead| !stale(ahead));
     }
 
-    /// The end of all that is held here.
+    /// Takes the notices that end everything held here.
     pub(super) fn leave(&mut self) -> Vec<Notice> {
         let mut ends = std::mem::take(&mut self.ends);
         self.arrived(&ends);
@@ -101,7 +96,7 @@ impl Local {
         ends
     }
 
-    /// The next lease whose host may be asked.
+    /// Returns the next lease whose host may be requested.
     pub(super) fn hand_out(&mut self, now: Instant) -> Option<Lease> {
         self.give_back_stale(now);
         for _ in 0..self.ready.len() {
@@ -122,14 +117,14 @@ impl Local {
         None
     }
 
-    /// A lease has asked nothing of its host: the next one does not wait for it.
+    /// Records that a lease made no request: the host's next lease need not wait.
     pub(super) fn unasked(&mut self, lease: &Lease) {
         if self.free.get(&lease.host).is_some_and(|(_, last)| *last == lease.sequence) {
             self.free.remove(&lease.host);
         }
     }
 
-    /// Remembers a URL; `true` if it was not remembered. May forget, and never invents.
+    /// Remembers a URL; returns `true` if it was new. It may forget, and never invents.
     pub(super) fn saw(&mut self, key: UrlKey) -> bool {
         let [young, old] = &mut self.seen;
         if young.contains(&key) || old.contains(&key) {
@@ -159,7 +154,7 @@ impl Local {
         !self.ready.is_empty()
     }
 
-    /// What the cluster said, and what it does not know yet.
+    /// Returns the cluster's last counts plus unsent URLs.
     pub(super) fn counts(&self) -> Counts {
         let more = self.pushes.len() as u64;
         Counts { queued: self.told.queued + more, ..self.told }

@@ -1,6 +1,5 @@
-//! What is asked of the cluster without changing anything: hosts, notes, queues. Each may be of any
-//! size, and comes in pieces. A master that is lost meanwhile may leave some of it out: its
-//! replica goes through a set in another order.
+//! Read-only queries: hosts, notes, queues. Results may be of any size and are read in pages. If a master is lost
+//! meanwhile, items may be missing: its replica scans a set in another order.
 
 use std::collections::HashSet;
 
@@ -13,14 +12,12 @@ use crate::Cluster;
 use crate::error::Result;
 use crate::keys::{HOST_PARTS, bytes, list, number};
 
-/// Names of hosts in a piece.
 const NAMES: usize = 1000;
-/// URLs of a queue in a piece.
 const QUEUED: usize = 1000;
-/// Notes in a piece; a robots.txt may have 500 KiB.
+/// Notes in a page; a robots.txt may have 500 KiB.
 const NOTES: usize = 64;
 
-/// Known, queued and deferred URLs of all parts.
+/// Returns the known, queued and deferred URLs of all parts.
 pub(crate) fn counts(cluster: &Cluster) -> Result<Counts> {
     let mut pipe = ClusterPipeline::new();
     for part in 0..HOST_PARTS {
@@ -37,7 +34,7 @@ pub(crate) fn counts(cluster: &Cluster) -> Result<Counts> {
     Ok(counts)
 }
 
-/// One host, if any of its URLs was seen.
+/// Returns one host, if any of its URLs was seen.
 pub(super) fn host(cluster: &Cluster, name: &str) -> Result<Option<HostState>> {
     let prefix = cluster.keys.of_host(name);
     let mut pipe = ClusterPipeline::new();
@@ -48,7 +45,6 @@ pub(super) fn host(cluster: &Cluster, name: &str) -> Result<Option<HostState>> {
     Ok(known.then(|| state(name, answers.get(1..).unwrap_or_default())))
 }
 
-/// Every host of the crawl.
 pub(super) fn hosts(cluster: &Cluster) -> Result<Vec<HostState>> {
     let mut all = Vec::new();
     for part in 0..HOST_PARTS {
@@ -68,12 +64,11 @@ pub(super) fn hosts(cluster: &Cluster) -> Result<Vec<HostState>> {
         })?;
     }
     all.sort_by(|a, b| a.host.cmp(&b.host));
-    // Pieces of a set that grows may overlap.
+    // A scan of a growing set may return a name twice.
     all.dedup_by(|a, b| a.host == b.host);
     Ok(all)
 }
 
-/// Everything of one kind that was noted of hosts and URLs.
 pub(super) fn notes(
     cluster: &Cluster,
     kind: &str,
@@ -96,12 +91,12 @@ pub(super) fn notes(
     Ok(())
 }
 
-/// Where the notes of a kind lie in a part.
+/// Returns the key of a part's notes of one kind.
 pub(super) fn note_key(cluster: &Cluster, part: u64, kind: &str) -> String {
     format!("{}note:{kind}", cluster.keys.hosts(part))
 }
 
-/// How many URLs of its host are before one; about, while others take from the queue.
+/// Returns how many URLs of its host are before a URL; approximate while others lease from the queue.
 pub(super) fn position(cluster: &Cluster, host: &str, url: &Url) -> Result<Option<u64>> {
     let key = format!("{}q:{host}", cluster.keys.of_host(host));
     let mut before = 0;
@@ -121,7 +116,7 @@ pub(super) fn position(cluster: &Cluster, host: &str, url: &Url) -> Result<Optio
     }
 }
 
-/// Goes through a set or hash by a scan; may visit a part of it twice.
+/// Scans a set or hash in pages; may visit an item twice.
 fn in_pieces(
     cluster: &Cluster,
     scan: &str,
@@ -160,7 +155,6 @@ fn state(name: &str, told: &[Value]) -> HostState {
     }
 }
 
-/// An answer as a count.
 fn count(value: Option<&Value>) -> u64 {
     value.and_then(number).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! The frontier of a crawl that many workers share: hosts in a sorted set by the time when they may
-//! be asked next, by the cluster's clocks; each host's URLs in a list; leases that expire.
+//! The frontier that several workers share. Hosts are in a sorted set by the time of their next request, measured by
+//! the cluster's clocks. Each host's URLs are in a list. Leases expire.
 
 mod calls;
 mod local;
@@ -26,20 +26,20 @@ use crate::Cluster;
 use crate::keys::{bytes, part_of};
 use crate::link::LEAVE;
 
-/// The longest a worker looks at its watch without asking the cluster.
+/// Time after which `next` should be called again if there is no lease.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// Nothing is left when it was counted so often in a row.
+/// The queue is empty after this number of counts in a row without work.
 const IDLE_TIMES: u32 = 2;
 
 /// A [`Frontier`] in a cluster, see [`Cluster::frontier`].
 ///
-/// What is pushed and finished is sent in batches by a thread of its own; [`Frontier::commit`]
-/// returns when all of it has arrived. URLs are leased a few ahead. A lease that is not renewed
-/// expires and goes to another worker.
+/// A thread sends pushed URLs and ended leases in batches; [`Frontier::commit`] returns when all of them have
+/// arrived. The same thread leases a few URLs in advance. A lease that is not renewed expires and goes to another
+/// worker.
 ///
 /// # Complexity
-/// Memory: a cache of 2^20 URL keys and what is leased; everything else is in the cluster, about
-/// 8 bytes of a URL that was seen and its length while it is queued.
+/// Memory: a cache of 2^20 URL keys and the leases. Everything else is in the cluster: about 8 bytes for each seen
+/// URL, and its length while it is queued.
 #[derive(Debug)]
 pub struct ClusterFrontier {
     shared: Arc<Shared>,
@@ -47,19 +47,17 @@ pub struct ClusterFrontier {
     leases: Arc<LeaseCounts>,
 }
 
-/// What callers and pump share.
 #[derive(Debug)]
 struct Shared {
     cluster: Arc<Cluster>,
     options: Options,
-    /// Where the payload lies: of this worker alone.
+    /// The file of the payload, which belongs to this worker only.
     payload: PathBuf,
     local: Mutex<Local>,
-    /// There is something to send.
     work: Condvar,
-    /// Held while a batch is on its way, so that who waits for all of it can.
+    /// Locked while a batch is in transit, so that a flush can wait for it.
     sending: Mutex<()>,
-    /// Commits go one after another: each takes out what it has sent.
+    /// Serializes commits: each removes what it has sent.
     committing: Mutex<()>,
     stop: AtomicBool,
 }
@@ -71,7 +69,7 @@ impl Shared {
 }
 
 impl Cluster {
-    /// The frontier that all workers share. What is this worker's alone lies in `folder`.
+    /// Opens the frontier that all workers share. `folder` stores the data that belongs to this worker only.
     ///
     /// # Errors
     /// As [`join`](Self::join), or from the folder.
@@ -86,7 +84,7 @@ impl Cluster {
         ClusterFrontier::open(Arc::clone(self), folder, options, alone)
     }
 
-    /// How many URLs are known, queued and deferred.
+    /// Returns the numbers of known, queued and deferred URLs.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -129,7 +127,7 @@ impl ClusterFrontier {
         self.shared.local()
     }
 
-    /// Marks at once and waits for the answer: `true` if it was not known.
+    /// Marks a URL and waits for the answer: `true` if it was not known.
     fn mark_now(&self, mode: Mode, host: String, key: &str) -> Result<bool> {
         let key = url_key(key);
         if self.local().has_seen(key) {
@@ -146,7 +144,7 @@ impl ClusterFrontier {
         self.shared.work.notify_one();
     }
 
-    /// For what must know whether the host is given up by it.
+    /// Ends a lease and waits for the answer: whether this gave the host up.
     fn send_now(&self, end: Notice) -> bool {
         let done =
             calls::end(&self.shared.cluster, &self.shared.options, std::slice::from_ref(&end));
@@ -162,7 +160,7 @@ impl ClusterFrontier {
         }
     }
 
-    /// Stops saying anything, as if the process had died; for tests.
+    /// Stops all communication, as if the process had died; for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn dies(mut self) -> Self {
@@ -199,7 +197,7 @@ impl Frontier for ClusterFrontier {
 
     fn push_again(&self, entry: Entry) -> Result<bool> {
         let key = url_key(entry.url.as_str());
-        // Only the cluster knows whether it is queued, unless it waits here.
+        // Only the cluster knows whether it is queued, unless it is not sent yet.
         if self.local().pushes.iter().any(|push| push.key == key as u64) {
             return Ok(false);
         }
@@ -220,7 +218,7 @@ impl Frontier for ClusterFrontier {
     }
 
     fn refuse(&self, url: &Url) -> Result<bool> {
-        // A name of its own, which no URL has.
+        // The prefix keeps the keys of refusals distinct from those of URLs.
         self.mark_now(Mode::Refuse, host_key(url), &format!("refused {url}"))
     }
 
@@ -230,7 +228,7 @@ impl Frontier for ClusterFrontier {
         if self.local().has_seen(key) {
             return Ok(true);
         }
-        // What is on its way from here is known here; what is there, there.
+        // Unsent URLs are in the local cache, sent ones in the cluster.
         let known = calls::seen(&self.shared.cluster, &host_key(&parsed), key as u64)?;
         if known {
             self.local().saw(key);
@@ -265,7 +263,7 @@ impl Frontier for ClusterFrontier {
         if matches!(granted, Ok(true)) {
             return true;
         }
-        // Nobody is asked on a clock that is not known; who asks for the next lease is told.
+        // Without a clock there is no request. The next call of `next` returns the error.
         let mut local = self.local();
         if let Err(error) = granted {
             local.failed.get_or_insert(error);
@@ -358,13 +356,12 @@ impl Frontier for ClusterFrontier {
 
     fn commit(&self, payload: &[u8]) -> Result<()> {
         let _committing = self.shared.committing.lock().unwrap_or_else(PoisonError::into_inner);
-        // All of it stays here until the cluster has answered: a lease that nobody renews, or that a
-        // reclaim does not find, is fetched again.
+        // Removed only after the cluster's answer: a lease that is not renewed or reclaimed is fetched again.
         let (finished, notes) = {
             let local = self.local();
             (local.finished.clone(), local.notes.clone())
         };
-        // Links before the pages that brought them; a finished page is not asked for again.
+        // Links before the pages that contain them: a finished page is not requested again.
         pump::flush(&self.shared).and_then(|()| self.send_notes(&notes))?;
         self.local().notes.drain(..notes.len());
         self.save(payload).map_err(|source| self.io(source))?;
@@ -416,7 +413,7 @@ impl ClusterFrontier {
         Ok(())
     }
 
-    /// One step that survives a power cut.
+    /// Writes the payload atomically and durably.
     fn save(&self, payload: &[u8]) -> std::io::Result<()> {
         let path = &self.shared.payload;
         let tmp = path.with_extension("tmp");
@@ -448,14 +445,14 @@ impl Drop for ClusterFrontier {
             let began = Instant::now();
             while !pump.is_finished() {
                 if began.elapsed() >= LEAVE {
-                    // It waits for a cluster that is away, and ends by itself; leases expire.
+                    // The pump waits for an unavailable cluster and ends later; the leases expire.
                     return;
                 }
                 std::thread::sleep(pump::PACE);
             }
             let _ = pump.join();
         }
-        // What was leased ahead, or is still under way, goes back at once instead of when it expires.
+        // Leases in advance or in flight are given back now instead of when they expire.
         let ends = self.local().leave();
         let _ = calls::end_leaving(&self.shared.cluster, &self.shared.options, &ends);
     }

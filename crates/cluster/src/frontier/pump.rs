@@ -1,4 +1,4 @@
-//! The thread that talks to the cluster: sends pushed URLs and ended leases, leases ahead, renews leases.
+//! The thread that talks to the cluster: it sends pushed URLs and ended leases, leases in advance, renews leases.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -9,20 +9,19 @@ use super::{Shared, calls, look};
 use crate::error::Result;
 use crate::keys::HOST_PARTS;
 
-/// URLs sent at a time.
 pub(super) const BATCH: usize = 512;
-/// URLs leased ahead.
+/// URLs leased in advance.
 const AHEAD: usize = 32;
-/// Between two words with the cluster, at least.
+/// Shortest time between two exchanges with the cluster.
 pub(super) const PACE: Duration = Duration::from_millis(2);
-/// At most, while leases are wanted.
+/// Longest time between them while leases are wanted.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const COUNT_AGAIN: Duration = Duration::from_millis(200);
-/// A host of a part that another worker prefers is taken when it waited so long.
+/// Time after which a worker takes a waiting host from a part that another worker prefers.
 const OTHERS_FIRST: Duration = Duration::from_secs(2);
 
 pub(super) fn run(shared: &Shared) {
-    // When each part is worth a look.
+    // The time at which each part is polled next.
     let mut due = vec![Instant::now(); HOST_PARTS as usize];
     let (mut counted, mut renewed) = (Instant::now(), Instant::now());
     while !shared.stop.load(Ordering::Relaxed) {
@@ -35,12 +34,12 @@ pub(super) fn run(shared: &Shared) {
                 }
                 false => local,
             };
-            // Whether or not anybody asks for the next one.
+            // Also if `next` is not called.
             local.give_back_stale(Instant::now());
             local.failed.is_some()
         };
         if quiet {
-            // Who asks next is told; nothing is tried until then.
+            // The next call of `next` returns the error; nothing is sent until then.
             std::thread::sleep(LOOK_AGAIN);
             continue;
         }
@@ -69,11 +68,10 @@ fn step(
         counts(shared)?;
         *counted = Instant::now();
     }
-    // Who left does not wait for leases any more.
+    // A worker that is leaving takes no more leases.
     if shared.stop.load(Ordering::Relaxed) { Ok(()) } else { take(shared, due) }
 }
 
-/// Leases ahead, from the parts that are due.
 fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
     let want = {
         let local = shared.local();
@@ -114,7 +112,7 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
         }
         if let Some(due) = due.get_mut(part as usize) {
             let wait = found.wait.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
-            // What waits for a worker that prefers it is not asked for all the time.
+            // Parts that another worker prefers are polled less often.
             let wait = if age.is_zero() { wait } else { wait.max(LOOK_AGAIN / 2) };
             *due = now + if full { PACE } else { wait.max(PACE) };
         }
@@ -122,7 +120,7 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
     Ok(())
 }
 
-/// Sends all that waits, and returns when it has arrived.
+/// Sends everything pending, and returns when it has arrived.
 pub(super) fn flush(shared: &Shared) -> Result<()> {
     flush_parts(shared, &mut [])
 }
@@ -156,17 +154,16 @@ fn flush_parts(shared: &Shared, due: &mut [Instant]) -> Result<()> {
     };
     let sent = send();
     let mut local = shared.local();
-    // Not known yet to those who count.
+    // The last counts do not include these URLs.
     local.told.queued += pushed as u64;
     if sent.is_err() {
-        // Nothing is finished before its links have arrived: they stay for the next try.
+        // A lease must not end before its links have arrived: unsent ones stay for the next attempt.
         local.pushes.splice(0..0, pushes.into_iter().skip(pushed));
         local.ends.splice(0..0, ends.into_iter().skip(ended));
     }
     sent
 }
 
-/// Asks how many URLs are where.
 pub(super) fn counts(shared: &Shared) -> Result<()> {
     let told = look::counts(&shared.cluster)?;
     let mut local = shared.local();

@@ -1,9 +1,8 @@
-//! The decision about a batch of documents, beside other writers that decide too.
+//! Decides about a batch of documents while other writers decide too.
 //!
-//! A document is undecided from its claim on. Its writer appends it to its buckets, reads them, and
-//! then: a kept match makes it a duplicate; an undecided match of a lower ticket is waited for; one
-//! of a higher ticket is marked as this one's duplicate before this one is kept. Each of these is one
-//! step at one key, and whoever comes late reads there what was decided.
+//! A document is undecided from its claim on. Its writer appends it to its buckets, then reads them. A kept match
+//! makes it a duplicate. It waits for an undecided match with a lower ticket, and marks one with a higher ticket as
+//! its duplicate before it is kept. Each step is atomic on one key, where late writers read the decision.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -18,14 +17,12 @@ use super::{ClusterStore, MAX_SALT, number_of, scripts};
 use crate::error::{Error, Result};
 use crate::keys::{bytes, list};
 
-/// A writer that is gone is waited for so long.
+/// Longest wait for a writer that is gone.
 const WAIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Whom the tables propose, on which level.
 type Proposals = BTreeMap<DocId, (Level, Option<usize>)>;
 
-/// One document of the batch, claimed by this writer.
 #[derive(Debug)]
 struct Claim<'a> {
     at: usize,
@@ -35,7 +32,6 @@ struct Claim<'a> {
     proposed: Proposals,
 }
 
-/// What this writer is about to do with a document.
 enum Plan {
     Keep,
     Duplicate(Neighbour),
@@ -43,7 +39,7 @@ enum Plan {
 }
 
 impl ClusterStore {
-    /// The verdicts about a batch; what it claims of it is added to `claimed`.
+    /// Returns the verdicts about a batch, and adds its claims to `claimed`.
     pub(super) fn decide(
         &self,
         documents: &[Document<'_>],
@@ -79,7 +75,7 @@ impl ClusterStore {
         Ok(verdicts.into_iter().flatten().collect())
     }
 
-    /// Claims the documents' numbers; those that are known already get their verdict.
+    /// Claims the documents' numbers. Known documents get their verdict.
     fn claim<'a>(
         &self,
         documents: &'a [Document<'a>],
@@ -96,7 +92,6 @@ impl ClusterStore {
                 let Some(document) = documents.get(at) else { continue };
                 let id = number_of(document.key, salt);
                 if let Some(&first) = keys.get(document.key) {
-                    // Twice in one batch.
                     set(verdicts, at, Verdict::Known(first));
                     continue;
                 }
@@ -123,7 +118,7 @@ impl ClusterStore {
                         keys.remove(claim.document.key);
                         open.push(claim.at);
                     }
-                    // A claim that was sent twice comes back as this writer's: it is still to be decided.
+                    // A repeated claim is already this writer's, and still undecided.
                     b"m" if !self.held().unsettled.contains_key(&claim.id) => claims.push(claim),
                     _ => set(verdicts, claim.at, Verdict::Known(claim.id)),
                 }
@@ -144,7 +139,7 @@ impl ClusterStore {
         Ok(claims)
     }
 
-    /// Appends, then reads: of two writers at once at least one sees the other.
+    /// Appends, then reads: of two concurrent writers at least one sees the other.
     fn propose(&self, claims: &mut [Claim<'_>]) -> Result<()> {
         let mut places = Vec::new();
         let mut owners = Vec::new();
@@ -165,7 +160,7 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Decides what can be decided; the rest stays.
+    /// Decides what can be decided; the rest stays pending.
     fn round(&self, pending: &mut Vec<Claim<'_>>, verdicts: &mut [Option<Verdict>]) -> Result<()> {
         let ids: HashSet<DocId> =
             pending.iter().flat_map(|claim| claim.proposed.keys().copied()).collect();
@@ -178,7 +173,7 @@ impl ClusterStore {
             let plan = self.plan(claim, &stored);
             if matches!(plan, Plan::Keep) {
                 for (id, other) in self.undecided(claim, &stored) {
-                    // One's own wait for their turn.
+                    // Documents of this batch wait for their turn instead.
                     if (other.ticket, id) > (claim.ticket, claim.id) && !own.contains(&id) {
                         marks.push((at, id));
                     }
@@ -210,19 +205,18 @@ impl ClusterStore {
         }
     }
 
-    /// Those of the undecided matches that go first.
+    /// Returns the undecided matches with lower tickets.
     fn before<'s>(
         &'s self,
         claim: &'s Claim<'_>,
         stored: &'s HashMap<DocId, Stored>,
     ) -> impl Iterator<Item = DocId> {
         self.undecided(claim, stored)
-            // Equal ones may come of a master that was lost.
+            // After the loss of a master two tickets may be equal.
             .filter(|(id, other)| (other.ticket, *id) < (claim.ticket, claim.id))
             .map(|(id, _)| id)
     }
 
-    /// The matches about which nobody has decided.
     fn undecided<'s>(
         &'s self,
         claim: &'s Claim<'_>,
@@ -247,15 +241,14 @@ impl ClusterStore {
             return None;
         }
         let real = level_of(document, other, self.policy.distance);
-        // A bucket knows four bytes of a digest, and may hold what its document no longer is.
+        // A bucket has only four bytes of a digest, and may have outdated entries.
         let found = if real > level { (real, None) } else { (level, table) };
         let of = other.document();
         let fingerprints = [document.fingerprint, other.fingerprint];
         self.policy.neighbour(id, found, fingerprints, [document.side(), of.side()])
     }
 
-    /// Marks the matches of higher tickets as duplicates of those that are about to be kept. One that
-    /// was kept meanwhile turns it round.
+    /// Marks matches with higher tickets as duplicates of documents that will be kept; a match kept before wins.
     fn mark(
         &self,
         pending: &[Claim<'_>],
@@ -326,7 +319,7 @@ impl ClusterStore {
                     set(verdicts, claim.at, Verdict::Duplicate { id, of: best });
                 }
                 ((Some(State::Discarded), of), _) => {
-                    // Whoever marked it must be kept in the end himself.
+                    // This holds only if the document that marked it is kept in the end.
                     if self.comes_to_be_kept(of)? {
                         let of = self.marked_by(&claim, of, stored)?;
                         set(verdicts, claim.at, Verdict::Duplicate { id, of });
@@ -335,12 +328,12 @@ impl ClusterStore {
                     }
                 }
                 ((Some(State::Abandoned | State::Undecided), _), _) => {
-                    // Somebody went on without it: it starts once more, behind him.
+                    // Another writer continued without it: it starts again with a new ticket.
                     if let Some(claim) = self.again(claim, verdicts)? {
                         pending.push(claim);
                     }
                 }
-                // Another writer has it: what becomes of it is said there.
+                // Another writer has taken it over and decides about it.
                 ((None, _), _) => {
                     self.held().unsettled.remove(&id);
                     set(verdicts, claim.at, Verdict::Known(id));
@@ -351,7 +344,7 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Waits for the decision about a document of a lower ticket.
+    /// Waits for the decision about a document with a lower ticket. Returns whether that one is kept.
     fn comes_to_be_kept(&self, id: DocId) -> Result<bool> {
         let began = Instant::now();
         loop {
@@ -363,7 +356,7 @@ impl ClusterStore {
         }
     }
 
-    /// The evidence for what a writer of a lower ticket has decided.
+    /// Returns the evidence for a decision by a writer with a lower ticket.
     fn marked_by(
         &self,
         claim: &Claim<'_>,
@@ -378,7 +371,7 @@ impl ClusterStore {
             let level = level_of(claim.document, &other.record, self.policy.distance);
             self.evidence(claim.document, of, &other.record, level, None)
         });
-        // It is gone since: that it was alike is all that is known.
+        // The other document is gone; only the decision is known.
         Ok(neighbour.unwrap_or(Neighbour {
             id: of,
             fingerprint: claim.document.fingerprint,
@@ -410,14 +403,13 @@ impl ClusterStore {
         Ok(claims.into_iter().next())
     }
 
-    /// Goes on without those that were waited for too long.
     fn abandon(&self, pending: &[Claim<'_>]) -> Result<()> {
         let own: HashSet<DocId> = pending.iter().map(|claim| claim.id).collect();
         let ids: HashSet<DocId> =
             pending.iter().flat_map(|claim| claim.proposed.keys().copied()).collect();
         let ids: Vec<DocId> = ids.into_iter().collect();
         let stored = self.fetch(&ids)?;
-        // Those of higher tickets, and those that are not alike after all, were not waited for.
+        // Matches with higher tickets, and those that are not similar, were not waited for.
         let waited: HashSet<DocId> = pending
             .iter()
             .flat_map(|claim| self.before(claim, &stored))
@@ -438,7 +430,6 @@ fn set(verdicts: &mut [Option<Verdict>], at: usize, verdict: Verdict) {
     }
 }
 
-/// The state and `of` that a script answers.
 fn decided(answer: &Value) -> (Option<State>, DocId) {
     let parts = list(answer);
     let state = parts.first().and_then(bytes).and_then(<[u8]>::first).copied().and_then(State::of);
@@ -446,7 +437,7 @@ fn decided(answer: &Value) -> (Option<State>, DocId) {
     (state, of.map_or(NOTHING, DocId::from_le_bytes))
 }
 
-/// Best first as in the embedded store: equal text, similarity, distance, age.
+/// Same order as in the embedded store: equal text, similarity, distance, age.
 fn is_better(a: &Neighbour, b: &Neighbour, stored: &HashMap<DocId, Stored>) -> bool {
     let ticket = |id: DocId| stored.get(&id).map_or(u64::MAX, |stored| stored.ticket);
     a.best_first(b).then(ticket(a.id).cmp(&ticket(b.id))).is_lt()

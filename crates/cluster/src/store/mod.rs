@@ -1,5 +1,5 @@
-//! The store of a crawl that many workers share: documents, and buckets of the permuted tables, of
-//! the sketch's bands and of the digests, filtered here.
+//! The store that several workers share: documents, and buckets of the permuted tables, the sketch's bands and the
+//! digests. Workers filter the buckets.
 
 mod decide;
 mod scripts;
@@ -23,33 +23,29 @@ use crate::keys::{bytes, number};
 
 pub use self::tables::MAX_DISTANCE;
 
-/// Documents decided about together.
 const BATCH: usize = 64;
-/// The version of [`Rules`].
 const RULES_VERSION: u32 = 1;
-/// Keys may share a number: so many are tried.
 const MAX_SALT: u64 = 8;
-/// Tickets are taken in blocks.
+/// Tickets reserved at a time.
 const TICKETS: u64 = 256;
-/// Documents settled together.
 const SETTLED: usize = 1000;
 
 /// A [`DocumentStore`] in a cluster, see [`Cluster::store`].
 ///
-/// A document is appended to its buckets before they are read, so of two near-duplicates offered at
-/// once at least one sees the other. Whoever has the lower ticket goes first: it marks the others,
-/// which wait for it, so exactly one is kept.
+/// A document is appended to its buckets before they are read. So of two near-duplicates offered concurrently, at
+/// least one sees the other. The document with the lowest ticket goes first: it marks the others, which wait for it.
+/// So exactly one is kept.
 ///
 /// # Complexity
-/// Five round trips for a batch of 64 documents, six with a duplicate in it, seven with one that is
-/// being decided elsewhere; 21 buckets a document, 27 in the shape for many pages, 24 KiB of each
-/// band's at most. Bytes of a document: docs/benchmarks.md.
+/// Five round trips for a batch of 64 documents, six with a duplicate in it, seven with one that another worker is
+/// deciding. 21 buckets a document, 27 in the shape for many pages; a band's bucket has at most 24 KiB. Bytes per
+/// document: docs/benchmarks.md.
 #[derive(Debug)]
 pub struct ClusterStore {
     cluster: Arc<Cluster>,
     shape: Shape,
     policy: Policy,
-    /// The worker, and which of its lives.
+    /// The worker, and an id of its process.
     writer: String,
     open: Mutex<Open>,
 }
@@ -61,7 +57,7 @@ struct Open {
     tickets: std::ops::Range<u64>,
 }
 
-/// The rules that all workers must have, as canonical JSON: fields in the order of their declaration.
+/// The rules that all workers must share, as canonical JSON: fields in the order of their declaration.
 #[derive(serde::Serialize)]
 struct Rules {
     version: u32,
@@ -69,8 +65,8 @@ struct Rules {
 }
 
 impl Cluster {
-    /// The store that all workers share. The first one says by its `recipe`, `policy` and expected
-    /// number of pages how it is laid out.
+    /// Opens the store that all workers share. The first worker fixes its layout by `recipe`, `policy` and the
+    /// expected number of pages.
     ///
     /// # Errors
     /// As [`join`](Self::join); [`Error::Differs`](crate::Error::Differs) if the crawl has another recipe, policy or
@@ -104,7 +100,7 @@ impl ClusterStore {
             address: cluster.link.address.clone(),
             key: cluster.keys.crawl("shape"),
         })?;
-        // No two hashers have the same keys.
+        // Each hasher has different random keys.
         let life = std::hash::RandomState::new().hash_one(&cluster.worker);
         let writer = format!("{}:{life:016x}", cluster.worker);
         Ok(Self { cluster, shape, policy, writer, open: Mutex::default() })
@@ -127,10 +123,10 @@ impl ClusterStore {
         })
     }
 
-    /// Whether a document was last claimed by this worker, in this life or an earlier one.
+    /// Returns whether this worker made the last claim of a document, in this process or an earlier one.
     ///
     /// # Errors
-    /// If the cluster cannot be reached.
+    /// If the cluster is unavailable.
     pub fn owns(&self, key: &[u8]) -> crate::Result<bool> {
         for salt in 0..MAX_SALT {
             let id = number_of(key, salt);
@@ -150,7 +146,6 @@ impl ClusterStore {
         pipe.cmd("EVAL").arg(script).arg(1).arg(self.cluster.keys.document(id));
     }
 
-    /// The documents of these numbers.
     fn fetch(&self, ids: &[DocId]) -> crate::Result<HashMap<DocId, Stored>> {
         if ids.is_empty() {
             return Ok(HashMap::new());
@@ -168,7 +163,6 @@ impl ClusterStore {
         self.shape.places(id, document, !self.policy.hamming_only)
     }
 
-    /// Takes documents out of their buckets.
     fn withdraw(&self, documents: &[(DocId, &Document<'_>)]) -> crate::Result<()> {
         let mut pipe = ClusterPipeline::new();
         let mut any = false;
@@ -190,7 +184,7 @@ impl ClusterStore {
         Ok(answers.first().and_then(bytes).is_some_and(|state| !state.is_empty()))
     }
 
-    /// Appends to buckets and reads each after that, in the order of the places.
+    /// Appends to buckets, then reads each, in the order of `places`.
     fn append(&self, places: &[Place]) -> crate::Result<Vec<Value>> {
         if places.is_empty() {
             return Ok(Vec::new());
@@ -215,9 +209,9 @@ impl ClusterStore {
     }
 }
 
-/// The number of a key; another one for each salt, for the rare case that two keys share one.
+/// Returns the number of a key. Different salts give different numbers, in case two keys share one.
 fn number_of(key: &[u8], salt: u64) -> DocId {
-    // The highest number stands for none.
+    // The highest number means "none".
     xxh3_64_with_seed(key, salt).min(NOTHING - 1)
 }
 
@@ -232,7 +226,7 @@ impl DocumentStore for ClusterStore {
             match self.decide(documents, &mut claimed) {
                 Ok(decided) => verdicts.extend(decided),
                 Err(error) => {
-                    // Nobody is told what was decided: offered again, they are claims once more.
+                    // The caller does not learn these verdicts: offered again, the documents are claims again.
                     let mut held = self.held();
                     claimed.iter().for_each(|id| drop(held.unsettled.remove(id)));
                     return Err(error.into());
@@ -288,7 +282,7 @@ impl DocumentStore for ClusterStore {
 
     fn supersede(&self, id: DocId, of: DocId) -> Result<Option<DocId>> {
         let Some(record) = self.record(id)? else { return Ok(None) };
-        // A duplicate of nothing would be kept by nobody.
+        // If the other document does not exist, neither page would be kept.
         if self.restore(of)?.is_none() {
             return Ok(None);
         }
@@ -321,7 +315,7 @@ impl DocumentStore for ClusterStore {
                 }
             }
         }
-        // Only now, for who is told of a failure is not told of these.
+        // Removed last: after an error the caller does not learn of them.
         let mut held = self.held();
         Ok(lost.iter().filter_map(|id| held.unsettled.remove(id)).collect())
     }

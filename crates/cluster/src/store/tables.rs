@@ -4,44 +4,40 @@ use std::collections::BTreeMap;
 
 use hapax_dedup::{BANDS, DocId, Document, Fingerprint, Layout, Level, Record};
 
-/// Tables of a cluster find everything within this distance.
+/// The tables find every document within this distance.
 pub const MAX_DISTANCE: u32 = 3;
-/// From so many pages on ten tables of 25 bits are better than four of 16.
+/// Above this number of pages ten tables of 25 bits are better than four of 16.
 const MANY_PAGES: u64 = 20_000_000;
-/// A bucket of bands or digests takes one of so many bits of the key; more for many pages.
+/// Bits of the key that select a bucket of bands or digests, for few and for many pages.
 const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
-/// A bucket of a band takes so many entries, of which those of one band's key count only up to
-/// [`MAX_BAND_BUCKET`](hapax_dedup::MAX_BAND_BUCKET): what a batch brings over is bounded. Its keys
-/// fill it at 2^27 pages in the shape for few, at 2^31 in the one for many. Buckets of Hamming tables
-/// and digests are never capped.
+/// Entries of a full bucket of a band, which limits the bytes that a batch reads. Of the entries with one band's key,
+/// at most [`MAX_BAND_BUCKET`](hapax_dedup::MAX_BAND_BUCKET) count. Buckets fill up at 2^27 pages in the shape for
+/// few, at 2^31 in the one for many. Buckets of Hamming tables and digests are never capped.
 const FULL: usize = 4 * hapax_dedup::MAX_BAND_BUCKET;
 
-/// How the crawl's documents are spread over buckets.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     masks: Vec<u64>,
     bits: u32,
 }
 
-/// A place in a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) table: usize,
     pub(super) lead: u64,
-    /// What is appended there: the rest of the key, then the document's number.
+    /// The rest of the key, then the document's number.
     pub(super) entry: Vec<u8>,
-    /// Bytes at which the bucket takes no more, if it ever does.
+    /// Bytes of a full bucket; `None`: it is never capped.
     pub(super) full: Option<usize>,
 }
 
 impl Shape {
-    /// The name of the shape that suits so many pages.
+    /// Returns the name of the shape for this number of pages.
     pub(super) fn name_for(expected_pages: u64) -> &'static str {
         if expected_pages <= MANY_PAGES { "4x16" } else { "10x25" }
     }
 
-    /// The shape of that name.
     pub(super) fn named(name: &str) -> Option<Self> {
         let (blocks, bits) = match name {
             "4x16" => (4, FEW_BITS),
@@ -52,7 +48,7 @@ impl Shape {
         Some(Self { masks: layout.leads().iter().map(|lead| lead.mask).collect(), bits })
     }
 
-    /// Where a document lies; nowhere without text.
+    /// Returns the entries of a document; none without text.
     pub(super) fn places(&self, id: DocId, document: &Document<'_>, bands: bool) -> Vec<Place> {
         if document.tokens == 0 {
             return Vec::new();
@@ -87,8 +83,7 @@ impl Shape {
         places
     }
 
-    /// Whom a bucket proposes for a document whose own place there is `place`, and on which level:
-    /// the strongest one that proposes somebody speaks for him.
+    /// Adds the documents that the bucket of `place` proposes, each with the strongest level that proposes it.
     pub(super) fn propose(
         &self,
         place: &Place,
@@ -126,7 +121,7 @@ impl Shape {
     }
 }
 
-/// On which level two documents would be found, whoever found it.
+/// Returns the strongest level on which two documents match, regardless of the table that found them.
 pub(super) fn level_of(document: &Document<'_>, other: &Record, distance: u32) -> Level {
     if document.digest.is_some() && document.digest == other.digest {
         Level::Text
@@ -143,7 +138,7 @@ fn entry(key: &[u8], id: DocId) -> Vec<u8> {
     entry
 }
 
-/// The bits under the mask, next to each other.
+/// Extracts the bits under the mask, packed together.
 fn lead(bits: u64, mut mask: u64) -> u64 {
     let (mut lead, mut at) = (0, 0);
     while mask != 0 {

@@ -1,19 +1,17 @@
-//! A document as it lies in the cluster: state, whether it is settled, ticket, what it duplicates,
-//! whose it is (its length in a byte), then the record, which ends in the key. The scripts know all
-//! but the record by offsets, and the key by its end.
+//! A document's value in the cluster: state, whether it is settled, ticket, `of`, the length (one byte) and name of
+//! its writer, then the record, which ends in the key. The scripts use these offsets, and find the key by its end.
 
 use hapax_dedup::{DocId, Record};
 
 pub(super) const NOTHING: DocId = DocId::MAX;
 
-/// How far the decision about a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its writer is about to decide.
+    /// Its writer has not decided yet.
     Undecided,
     Kept,
     Discarded,
-    /// Its writer did not come back; whoever waited for it went on.
+    /// Its writer did not finish, and a waiting writer went on.
     Abandoned,
 }
 
@@ -38,7 +36,6 @@ impl State {
     }
 }
 
-/// A stored document.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) state: State,
@@ -58,7 +55,7 @@ pub(super) fn encode(
     let mut value = vec![state.letter(), b'0'];
     value.extend(ticket.to_le_bytes());
     value.extend(of.to_le_bytes());
-    // Longer names are refused by those who join.
+    // `Cluster::join` rejects longer names.
     value.push(writer.len() as u8);
     value.extend(writer.as_bytes());
     value.extend(record.to_bytes());

@@ -43,7 +43,7 @@ fn the_suite_of_frontiers_passes() {
     on(20, 1, suite::marks_refusals_and_notes_are_remembered);
 }
 
-/// Fetches everything with some workers, each on a thread; the times of each host's requests.
+/// Fetches everything with several workers, each on a thread. Returns the times of each host's requests.
 fn fetch_all(
     frontiers: &[ClusterFrontier],
     pages: usize,
@@ -148,7 +148,7 @@ fn the_leases_of_a_dead_worker_return() {
     first.push(page("http://a.example/1")).unwrap();
     first.commit(b"").unwrap();
     let lease = suite::within(&first, Duration::from_secs(5)).unwrap();
-    // As after kill -9: nothing is said, nothing renewed.
+    // As after kill -9: nothing is sent or renewed.
     std::mem::forget(first.dies());
     let (_b, second) = open(&address, &name, "two", 0, 1);
     assert!(suite::within(&second, Duration::from_millis(500)).is_none(), "it is leased");
@@ -170,7 +170,7 @@ fn a_worker_that_begins_again_has_its_leases_back_at_once() {
     assert!(suite::within(&again, Duration::from_millis(1000)).is_some());
 }
 
-/// kill -9 of one master of three, in the middle.
+/// kill -9 of one master of three during a crawl.
 #[test]
 fn a_lost_master_is_survived() {
     let Some(mut servers) = redis::RedisCluster::start() else { return };
@@ -184,7 +184,7 @@ fn a_lost_master_is_survived() {
     }
     first.commit(b"").unwrap();
     let store = join(&address, "lost", "one").store("test-1", Default::default(), 1000).unwrap();
-    // What a replica has not heard of is lost with its master: let it.
+    // Writes that have not reached a replica are lost with the master; wait for replication.
     std::thread::sleep(Duration::from_millis(500));
     let frontiers = [first, second];
     let (asked, stall) = std::thread::scope(|scope| {

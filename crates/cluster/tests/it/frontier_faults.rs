@@ -1,5 +1,4 @@
-//! What the frontier does with leases that nobody asks for, with what is queued again, with sets of
-//! any size, and with a cluster that is gone.
+//! Unused leases, requeued URLs, sets of any size, and a cluster that is down.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
@@ -22,7 +21,7 @@ fn what_is_finished_is_held_until_it_is_committed() {
     let lease = suite::within(&first, Duration::from_secs(5)).unwrap();
     first.done(lease, Duration::ZERO, Instant::now());
     let (_b, second) = open(&address, &name, "two", 0, 1);
-    // Twice as long as a lease that is not renewed.
+    // Longer than a lease that is not renewed.
     assert!(suite::within(&second, Duration::from_secs(5)).is_none(), "its page is not durable");
     first.commit(b"").unwrap();
     assert_eq!(join(&address, &name, "").counts().unwrap().queued, 0);
@@ -87,7 +86,7 @@ fn what_cannot_be_read_as_a_url_waits_and_the_rest_goes_on() {
     }
 }
 
-/// Hosts whose owner may ask them again, and does not, hide no other host from other workers.
+/// Due hosts of another worker that does not lease them must not hide other hosts.
 #[test]
 fn the_hosts_of_another_worker_are_passed_over_however_many_they_are() {
     let Some(cluster) = shared() else { return };
@@ -142,12 +141,12 @@ fn what_is_queued_is_not_queued_a_second_time() {
 fn hosts_notes_and_queues_of_any_size_come_in_pieces() {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
-    // So slow that the queue stays as it is.
+    // So slow that the queue does not change.
     let (_a, frontier) = open(&address, &fresh_name(), "one", 60_000, 1);
     for n in 0..2500 {
         frontier.push(page(&format!("http://a.example/{n}"))).unwrap();
     }
-    // More than one piece in each of 64 parts.
+    // More than one page of results in each of 64 parts.
     for n in 0..10_000 {
         let host = format!("h{n}.example");
         frontier.push(page(&format!("http://{host}/"))).unwrap();

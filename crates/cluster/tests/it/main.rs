@@ -1,4 +1,4 @@
-//! Against a real cluster of three masters and three replicas on loopback.
+//! Tests with a real cluster of three masters and three replicas on loopback.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use hapax_cluster::{Cluster, Options};
 
-/// One cluster for all tests that leave its servers alone.
+/// One cluster for all tests that do not stop its servers.
 fn shared() -> Option<&'static Mutex<redis::RedisCluster>> {
     static CLUSTER: OnceLock<Option<Mutex<redis::RedisCluster>>> = OnceLock::new();
     CLUSTER.get_or_init(|| redis::RedisCluster::start().map(Mutex::new)).as_ref()

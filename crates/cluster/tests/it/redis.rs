@@ -1,17 +1,17 @@
-//! A real cluster on loopback: three masters, three replicas, in a folder of its own.
+//! A real cluster on loopback: three masters and three replicas in a temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Started servers; ended when it goes.
+/// Running servers; dropping it ends them.
 pub(crate) struct RedisCluster {
     folder: tempfile::TempDir,
     nodes: Vec<(u16, Option<Child>)>,
 }
 
-/// Free ports, with the bus's ports 10,000 above; never the same again in this process, for who
-/// knew a dead server would take the next one there for it.
+/// Returns free ports whose bus ports, 10,000 above, are free too. Never returns a port twice in this process: nodes
+/// would take a new server for a dead one.
 fn ports(count: usize) -> Vec<u16> {
     static NEXT: std::sync::Mutex<u16> = std::sync::Mutex::new(0);
     let mut next = NEXT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -33,7 +33,7 @@ fn ports(count: usize) -> Vec<u16> {
 }
 
 impl RedisCluster {
-    /// `None`, said loudly, where there is no server to start; in CI that is a failure.
+    /// Returns `None` and prints a notice if redis-server is missing; panics in CI.
     pub(crate) fn start() -> Option<Self> {
         let there = Command::new("redis-server").arg("--version").output().is_ok();
         if !there {
@@ -61,7 +61,7 @@ impl RedisCluster {
         let port = self.nodes[node].0;
         let folder = self.path(node);
         std::fs::create_dir_all(&folder).unwrap();
-        // It ends when this process does, however that ends.
+        // The server ends with this process, even after a crash.
         let child = Command::new("sh")
             .args(["-c", "redis-server \"$@\" & read end; kill -9 $!; wait", "redis"])
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--cluster-enabled", "yes"])
@@ -85,7 +85,6 @@ impl RedisCluster {
         Path::new(self.folder.path()).join(node.to_string())
     }
 
-    /// kill -9.
     pub(crate) fn kill(&mut self, node: usize) {
         if let Some(mut child) = self.nodes[node].1.take() {
             drop(child.stdin.take());
@@ -93,14 +92,13 @@ impl RedisCluster {
         }
     }
 
-    /// `redis://127.0.0.1:...,...` of all nodes.
     pub(crate) fn address(&self) -> String {
         let nodes: Vec<String> =
             self.nodes.iter().map(|(port, _)| format!("127.0.0.1:{port}")).collect();
         format!("redis://{}", nodes.join(","))
     }
 
-    /// What a command to one node prints.
+    /// Runs a command on one node and returns its output.
     pub(crate) fn cli(&self, node: usize, command: &[&str]) -> String {
         let port = self.nodes[node].0.to_string();
         let out = Command::new("redis-cli").args(["-p", &port]).args(command).output().unwrap();
@@ -109,7 +107,7 @@ impl RedisCluster {
 
     pub(crate) fn wait_until_ok(&self) {
         let began = Instant::now();
-        // Nobody takes over from a master that he has never heard.
+        // A replica takes over only from a master that it was connected to.
         let linked = |node: usize| {
             let role = self.cli(node, &["role"]);
             role.starts_with("master") || role.contains("connected")
@@ -123,7 +121,6 @@ impl RedisCluster {
         }
     }
 
-    /// The nodes that are masters now.
     pub(crate) fn masters(&self) -> Vec<usize> {
         let is = |node: &usize| {
             self.nodes[*node].1.is_some() && self.cli(*node, &["role"]).starts_with("master")

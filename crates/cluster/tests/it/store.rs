@@ -9,7 +9,6 @@ fn open(address: &str, name: &str, worker: &str, pages: u64) -> ClusterStore {
     join(address, name, worker).store("test-1", suite::policy(), pages).unwrap()
 }
 
-/// Everything that the suite asks for, of both shapes.
 #[test]
 fn the_suite_of_stores_passes() {
     let Some(cluster) = shared() else { return };
@@ -22,7 +21,7 @@ fn the_suite_of_stores_passes() {
     }
 }
 
-/// 16 writers, planted pairs; `--ignored` takes 100,000.
+/// 16 writers and planted pairs; `--ignored` uses 100,000.
 fn at_once(pairs: u64) {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
@@ -44,7 +43,7 @@ fn of_100_000_pairs_offered_by_16_writers_exactly_one_is_new() {
     at_once(100_000);
 }
 
-/// Each verdict is the one of the embedded store, on random fingerprints and on balls of them.
+/// Compares each verdict with the embedded store's, on random fingerprints and on near ones.
 #[test]
 fn it_decides_as_the_embedded_store_does() {
     let Some(cluster) = shared() else { return };
@@ -122,13 +121,13 @@ fn a_worker_that_died_before_it_settled_leaves_its_pages_to_the_next() {
     let offer =
         |store: &ClusterStore| store.offer_many(std::slice::from_ref(&document)).unwrap().remove(0);
     let Verdict::New(id) = offer(&first) else { panic!() };
-    // The lease went over: its new holder decides about the page once more.
+    // The lease moved: its new owner decides about the page again.
     assert_eq!(offer(&second), Verdict::New(id));
     assert_eq!(second.settle().unwrap(), Vec::<Vec<u8>>::new());
-    // The first one comes back late and is told.
+    // The first one comes back late and learns of the loss.
     assert_eq!(first.settle().unwrap(), [b"page".to_vec()]);
     assert_eq!(offer(&first), Verdict::Known(id));
-    // Another life of the first worker, before it settled.
+    // The first worker restarts before it settled.
     let third = open(&address, &name, "one", 1 << 20);
     let page = Document {
         key: b"page 2",

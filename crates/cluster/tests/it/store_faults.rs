@@ -1,4 +1,4 @@
-//! What the store does when something fails under it, or grows beyond measure.
+//! The store during failures, and with very large buckets.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use hapax_dedup::{DocId, Document, DocumentStore, Fingerprint, MAX_BAND_BUCKET, 
 use crate::redis::RedisCluster;
 use crate::{fresh_name, join, shared, store_suite as suite};
 
-/// Bytes of a bucket that takes no more: 12 an entry.
+/// Bytes of a full bucket: 12 an entry.
 const FULL: usize = 4 * MAX_BAND_BUCKET * 12;
 
 fn open(address: &str, name: &str, worker: &str) -> ClusterStore {
@@ -29,7 +29,7 @@ fn new(store: &ClusterStore, document: &Document<'_>) -> DocId {
     id
 }
 
-/// Where a document lies, of 64 parts.
+/// The key of a document, in one of 64 parts.
 fn key_of(name: &str, id: DocId) -> String {
     format!("hapax:{{{name}.d{}}}:r:{id:x}", id % 64)
 }
@@ -53,7 +53,7 @@ fn a_full_bucket_of_a_band_takes_no_more_and_those_of_hamming_tables_do() {
     let bands: Vec<String> = bands.collect();
     let hamming = format!("hapax:{{{name}.b0}}:t0:0");
     let length = |key: &str| cli(&cluster, &["strlen", key]).parse::<usize>().unwrap();
-    // Longer than ever: what was written before there was a limit.
+    // Over the limit, as if written before there was one.
     cli(&cluster, &["setrange", &bands[0], &(FULL + 11).to_string(), "x"]);
     cli(&cluster, &["setrange", &bands[1], &(FULL - 13).to_string(), "x"]);
     cli(&cluster, &["setrange", &hamming, &(16 * FULL - 1).to_string(), "x"]);
@@ -61,7 +61,7 @@ fn a_full_bucket_of_a_band_takes_no_more_and_those_of_hamming_tables_do() {
     let id = new(&store, &page(b"first", 0));
     assert_eq!((length(&bands[0]), length(&bands[1])), (FULL + 12, FULL));
     assert_eq!((length(&bands[2]), length(&hamming)), (12, 16 * FULL + 16));
-    // By one of the other bands.
+    // Found by one of the other bands.
     let Verdict::Duplicate { of, .. } = offer(&store, &page(b"second", 0xFF << 20)) else {
         panic!()
     };
@@ -75,7 +75,7 @@ fn what_failed_is_offered_and_settled_again() {
     let cluster = cluster.lock().unwrap();
     let name = fresh_name();
     let store = open(&cluster.address(), &name, "one");
-    // A bucket that is none: the claim stands, and nothing is decided.
+    // The key is not a bucket: the claim succeeds, and nothing is decided.
     let bucket = format!("hapax:{{{name}.b0}}:t0:0");
     cli(&cluster, &["sadd", &bucket, "x"]);
     let page = document(b"page", 0);
@@ -111,8 +111,8 @@ fn only_those_that_are_waited_for_are_given_up() {
     let name = fresh_name();
     let stores = ["one", "two", "three"].map(|worker| open(&address, &name, worker));
     let [first, second, third] = &stores;
-    // Tickets are taken in blocks: the first one's are the lowest. Each is alike to the second one's
-    // page, at distance 3, and not to the other.
+    // Tickets are taken in blocks: the first store has the lowest. `low` and `high` are both at distance 3 from the
+    // second store's page, but not similar to each other.
     let low = new(first, &document(b"low", 0));
     new(second, &document(b"another", u64::MAX));
     let high = new(third, &document(b"high", 0b11_1111));

@@ -1,4 +1,4 @@
-//! Every record of the archive.
+//! Verifies every record of the archive.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,11 +9,10 @@ use hapax_warc::Reader;
 use super::part::{Contents, archive_name};
 use crate::error::{Error, Result};
 
-/// Blocks of records are read and thrown away up to any length.
+/// Maximum bytes of a block that is kept. Longer blocks are read and dropped.
 const MAX_BLOCK: u64 = 64 << 20;
 
-/// Every record of every file, up to where the last one is committed: they decompress, and have the
-/// length that they say.
+/// Reads every record of every file, up to the committed end. Verifies compression and lengths.
 pub(super) fn check_warc(folder: &Path, written: Option<(u64, u64)>) -> Result<Contents> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|e| e.path()))

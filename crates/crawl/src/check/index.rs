@@ -1,4 +1,4 @@
-//! The index against the store.
+//! Compares the index with the store.
 
 use std::path::Path;
 
@@ -11,17 +11,17 @@ use serde_json::Value;
 use super::part::Contents;
 use crate::error::{Error, Result};
 
-/// The index's own checksums, and each of its pages against the store.
+/// Verifies the checksums of the index, and compares each of its pages with the store.
 pub(super) fn check_index(data: &Path, store: &Store) -> Result<Contents> {
     let folder = data.join("index");
-    // Before a reader trusts what a file says of itself.
+    // First: a reader trusts what the files say.
     let damaged = damaged_files(&folder)?;
     if !damaged.is_empty() {
         let each: Vec<String> = damaged.iter().map(ToString::to_string).collect();
         let each = each.join("; ");
         return Err(match damaged.iter().any(|error| matches!(error, Damaged { .. })) {
             true => Error::damaged(each),
-            // It may be well: this person, or this place, may not open it.
+            // The file may be intact: only this user, or this machine, cannot open it.
             false => hapax_data::Error::Write(each).into(),
         });
     }
@@ -42,7 +42,7 @@ pub(super) fn check_index(data: &Path, store: &Store) -> Result<Contents> {
             }
         }
     }
-    // A crash between two commits leaves the index ahead; the next start takes that out.
+    // After a crash between two commits the index is ahead; the next start removes the rest.
     let mut left = searcher.count_from(store.next_id())?;
     let position: Value = serde_json::from_slice(&store.payload()).unwrap_or_default();
     let indexed = position["counts"]["indexed"].as_u64().unwrap_or(0);

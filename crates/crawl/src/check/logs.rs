@@ -1,4 +1,4 @@
-//! Logs against what is committed of them.
+//! Compares logs with what is committed of them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::part::{CheckedPart, Contents, Part, archive_name};
 use crate::error::{Error, Result};
 
-/// What is committed of a log: how many bytes, and their CRC-32 if it is known.
+/// The committed part of a log: bytes, and their CRC-32 if it is known.
 pub(super) type Lines = (u64, Option<u64>);
 
 pub(super) fn committed_of(position: &Value, log: &str) -> Lines {
@@ -23,13 +23,13 @@ pub(super) fn number_in(position: &Value, name: &str) -> u64 {
     position[name].as_u64().unwrap_or(0)
 }
 
-/// The logs and the archive as far as the store's last commit knows them.
+/// Verifies the logs and the archive's length, up to the store's last commit.
 pub(super) fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<CheckedPart> {
     let said = |name: &str| number_in(position, name);
     let log = |name: &str| data.join(format!("{name}.jsonl"));
     let discarded = |line: &[u8]| -> Result<bool> {
         let Ok(entry) = serde_json::from_slice::<Discarded>(line) else { return Ok(false) };
-        // What was restored, replaced or forgotten has no record under this number any more.
+        // Pages that were restored, replaced or forgotten have no record under this number any more.
         let own = store.record(entry.id)?.is_none_or(|record| record.key == entry.own_key());
         Ok(own)
     };
@@ -61,16 +61,14 @@ pub(super) fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Ch
     parts
 }
 
-/// No line of a log is longer.
 const MAX_LINE: u64 = 16 << 20;
 
-/// The number of a line of discarded.jsonl, if it is one.
 fn number_of(line: &[u8]) -> Option<u64> {
     serde_json::from_slice::<Discarded>(line).ok().map(|entry| entry.id)
 }
 
-/// A page has one line under each number that it had; behind what is committed a crash leaves lines of
-/// pages alone that the store does not know.
+/// Verifies that a number has at most one line. After the committed part, a crash may leave only lines of pages that
+/// the store does not know.
 fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -79,13 +77,13 @@ fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
     let wrong = |lines: u64, id: u64, what: &str| {
         Err(Error::damaged(format!("{}: line {lines}, of page {id}, {what}", path.display())))
     };
-    // Which numbers were seen: a bit each, 64 together. Of many lines they lie close.
+    // The seen numbers as bits, 64 in an entry: in a long log they are dense.
     let mut seen: HashMap<u64, u64> = HashMap::new();
     let mut input = BufReader::new(file);
     let (mut line, mut lines, mut place) = (Vec::new(), 0u64, 0u64);
     loop {
         line.clear();
-        // Behind what is committed anything may lie.
+        // After the committed part there may be anything.
         let count = (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)? as u64;
         if count == 0 {
             break;
@@ -105,7 +103,7 @@ fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Whether every committed line is whole, what its readers can read, and as it was written.
+/// Verifies that every committed line is complete, readable and unchanged.
 pub(super) fn check_log(
     path: &Path,
     committed: Lines,

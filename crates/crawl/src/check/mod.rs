@@ -1,4 +1,4 @@
-//! Verifies every stored byte of a data directory, and its stores against each other.
+//! Verifies every stored byte of a data directory, and compares its stores.
 
 mod archive;
 mod index;
@@ -24,12 +24,12 @@ use self::logs::{Lines, check_log, check_logs, committed_of, number_in};
 use crate::error::{Error, Result};
 use crate::intact::left_without_store;
 
-/// What the settings of a data directory say about its parts.
+/// The parts of a data directory that its settings require.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expected {
     /// There are settings: a crawl was begun here.
     pub settings: bool,
-    /// It has seeds.
+    /// The crawl has seeds.
     pub seeds: bool,
     /// Pages are indexed.
     pub index: bool,
@@ -38,7 +38,7 @@ pub struct Expected {
 /// Verifies a data directory. Writes nothing.
 ///
 /// # Errors
-/// [`hapax_data::Error::Locked`] where another process is at work; where there is no such directory.
+/// [`hapax_data::Error::Locked`] if another process uses the directory; another error if it does not exist.
 ///
 /// # Complexity
 /// Reads every file whole.
@@ -51,7 +51,7 @@ pub fn check(data: &Path, expected: Expected) -> Result<Vec<CheckedPart>> {
     let mut checked = Checked { data, expected, parts: Vec::new(), skipped: None, written: None };
     match locked(&dedup, Recipe::default().name()) {
         Ok(store) => checked.store(&store),
-        // Another process at work is no damage.
+        // Another process at work is not damage.
         Err(StoreError::Locked { .. }) => return Err(is_held(data).into()),
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             let result = match left_without_store(data) {
@@ -71,14 +71,13 @@ pub fn check(data: &Path, expected: Expected) -> Result<Vec<CheckedPart>> {
     Ok(checked.parts)
 }
 
-/// What is known so far.
 struct Checked<'a> {
     data: &'a Path,
     expected: Expected,
     parts: Vec<CheckedPart>,
-    /// How long skipped.jsonl is: the store knows or, in a crawl, the frontier.
+    /// The committed part of skipped.jsonl: from the store or, in a crawl, from the frontier.
     skipped: Option<Lines>,
-    /// Up to where the archive is committed: file and length.
+    /// The committed end of the archive: file and length.
     written: Option<(u64, u64)>,
 }
 
@@ -101,11 +100,11 @@ impl Checked<'_> {
             Ok(position) => {
                 self.skipped = Some(committed_of(&position, "skipped"));
                 let file = number_in(&position, "warc_file");
-                // Numbered from 1.
+                // Files are numbered from 1.
                 self.written = Some((file.max(1), number_in(&position, "warc_length")));
                 self.parts.extend(check_logs(self.data, &position, store));
             }
-            // A store that no crawl has written.
+            // No crawl has written this store.
             Err(_) if store.payload().is_empty() => {}
             Err(error) => {
                 self.add(Part::Dedup, Err(Error::damaged(format!("its positions: {error}"))));
@@ -128,7 +127,7 @@ impl Checked<'_> {
             };
             self.add(Part::Frontier, result);
         } else if let Ok(payload) = std::fs::read(folder.join("payload")) {
-            // A worker's in a cluster, which keeps its positions alone.
+            // A worker in a cluster stores only its positions.
             let position = serde_json::from_slice(&payload).unwrap_or_default();
             let length = committed_of(&position, "skipped");
             self.skipped = self.skipped.map(|other| other.max(length));
@@ -155,7 +154,7 @@ impl Checked<'_> {
     }
 }
 
-/// What a frontier holds, and how much it says is committed of skipped.jsonl.
+/// Returns the contents of a frontier, and the committed part of skipped.jsonl.
 fn check_frontier(frontier: &DiskFrontier) -> Result<(Contents, Lines)> {
     let payload = frontier.payload()?;
     let position = match payload.is_empty() {

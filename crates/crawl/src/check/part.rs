@@ -18,7 +18,7 @@ pub enum Part {
     Decisions,
     /// The archive.
     Pages,
-    /// The texts that pages are compared by.
+    /// The comparison texts.
     Texts,
     /// The frontier.
     Frontier,
@@ -29,7 +29,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Its documented name.
+    /// Returns its documented name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Dedup => "dedup",
@@ -45,11 +45,11 @@ impl Part {
     }
 }
 
-/// Contents of a part that is well.
+/// Contents of an intact part.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Contents {
-    /// It is not there, and nothing says that it should be.
+    /// It does not exist, and is not required.
     Nothing,
     /// Documents of the dedup store.
     Documents(Report),
@@ -57,7 +57,7 @@ pub enum Contents {
     Index {
         /// Number of pages.
         pages: u64,
-        /// Pages that a crash left there until the next start.
+        /// Pages that a crash left, until the next start.
         left: u64,
     },
     /// Lines of a log.
@@ -68,23 +68,23 @@ pub enum Contents {
         records: u64,
         /// Number of files.
         files: u64,
-        /// Their size.
+        /// Their bytes.
         bytes: u64,
-        /// Bytes that a crash left there until the next start.
+        /// Bytes that a crash left, until the next start.
         left: u64,
     },
     /// URLs of the frontier.
     Urls {
-        /// Every URL ever seen.
+        /// URLs ever seen.
         known: u64,
-        /// Those that wait.
+        /// Queued URLs.
         queued: u64,
     },
     /// Texts of kept pages.
     Texts {
         /// Kept pages with a text.
         pages: u64,
-        /// Kept pages without one, which are compared by their sketches.
+        /// Kept pages without a text, which are compared by their sketches.
         without: u64,
     },
     /// A file that can be read.

@@ -1,4 +1,4 @@
-//! The texts that pages are compared by.
+//! Verifies the comparison texts.
 
 use std::path::Path;
 
@@ -8,7 +8,6 @@ use hapax_dedup::Store;
 use super::part::Contents;
 use crate::error::{Error, Result};
 
-/// Reads the text of each kept page.
 pub(super) fn check_texts(data: &Path, store: &Store) -> Result<Contents> {
     let texts = TextStore::read_only(&data.join("texts"));
     let (mut pages, mut without) = (0, 0);

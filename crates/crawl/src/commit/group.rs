@@ -1,5 +1,5 @@
-//! Groups of pages, committed in an order in which a crash between any two steps repeats work and loses
-//! none: WARC -> logs -> index and sinks -> dedup -> frontier.
+//! Commits groups of pages, in this order: WARC, logs, index and sinks, dedup store, frontier. A crash between any
+//! two steps repeats work and loses none.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::event::Event;
 
 impl Committer {
-    /// Commits if the group is large or old enough.
+    /// Commits if the group is large or old enough. Returns whether it did.
     pub(crate) fn maybe_commit(&mut self) -> Result<bool> {
         let due = self.group.is_full() || (!self.group.is_empty() && self.group.is_old());
         if due {
@@ -21,23 +21,23 @@ impl Committer {
         Ok(due)
     }
 
-    /// Whether the last commit is so long ago that there should be another, if there is anything for it.
+    /// Returns whether a commit is due by age.
     pub(crate) fn is_old(&self) -> bool {
         self.group.is_old()
     }
 
-    /// Makes everything done so far durable, whether the job is finished or not.
+    /// Commits everything done so far, without changing whether the job is finished.
     pub(crate) fn commit_as_it_is(&mut self) -> Result<()> {
         self.commit(self.run.finished)
     }
 
-    /// Makes everything done so far durable, in order. Once more, where the cluster has taken pages back.
+    /// Commits everything done so far. Commits again if the cluster has taken pages back.
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
         while self.commit_once(finished)? {}
         Ok(())
     }
 
-    /// `true` if the cluster has taken pages back, which changes what is to be committed.
+    /// Returns whether the cluster has taken pages back, which requires another commit.
     fn commit_once(&mut self, finished: bool) -> Result<bool> {
         self.run.finished = finished;
         self.look.under_way &= !finished;
@@ -66,7 +66,7 @@ impl Committer {
         Ok(lost)
     }
 
-    /// Steps 1 and 2: archive and logs. Returns what is committed of skipped.jsonl.
+    /// Steps 1 and 2: archive and logs. Returns the committed position of skipped.jsonl.
     fn sync_files(&mut self, position: &mut PagePosition) -> Result<Committed> {
         if let Some(writer) = &mut self.warc.writer {
             self.warc.end = writer.sync().context("pages/")?;
@@ -95,8 +95,8 @@ impl Committer {
         self.sinks.commit()?;
         position.leaves_index = std::mem::take(&mut self.search.leaving);
         self.store.commit(&serde_json::to_vec(&position)?)?;
-        // A page leaves the index only when the store says so for good: a crash in between leaves
-        // one too many there, which the next open takes out.
+        // A page leaves the index only after the store's commit names it. A crash between the two leaves one document
+        // too many, which the next open removes.
         let leaving = position.leaves_index;
         if let Some(index) = self.search.index.as_mut().filter(|_| !leaving.is_empty()) {
             for id in leaving {
@@ -111,7 +111,7 @@ impl Committer {
     fn commit_frontier(&self, finished: bool, skipped: Committed) -> Result<()> {
         let Some(frontier) = &self.frontier else { return Ok(()) };
         self.stats.changed_hosts(|host, pages| {
-            // Of a crawl of many workers each counts its own, in this run.
+            // In a shared crawl each worker counts its own pages, in this run only.
             if self.shared.is_none() {
                 frontier.note(host, HOST_PAGES, pages);
             }
@@ -133,16 +133,15 @@ impl Committer {
         Ok(frontier.commit(&serde_json::to_vec(&position)?)?)
     }
 
-    /// What was held for pages that were not committed.
     fn forget_group(&mut self) {
         self.search.recent.clear();
         self.search.added.clear();
         if self.warc.places.len() > MAX_PLACES && self.search.adds {
-            // The index has them now.
+            // The index has these locations now.
             self.search.look_up_again();
             self.warc.places.clear();
         }
-        // Without an index nobody else has them: the log of what is discarded for old ones does without.
+        // Without an index nothing else has them: log lines about older kept pages omit the location.
         while self.warc.places.len() > MAX_PLACES {
             self.warc.places.pop_first();
         }

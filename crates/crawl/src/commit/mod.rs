@@ -1,5 +1,5 @@
-//! The commit thread's work: it owns the stores, decides about pages and logs what it decides. [`open`] brings
-//! the stores back in step after a crash, [`group`] commits them.
+//! The commit thread owns the stores, decides about pages and logs the decisions. [`open`] brings the stores back in
+//! step after a crash, [`group`] commits them.
 
 mod group;
 mod open;
@@ -38,24 +38,21 @@ pub(crate) use self::state::GROUP_PAGES;
 /// Which stores a job uses, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
-    /// What fingerprints are made of.
     pub(crate) recipe: Recipe,
     pub(crate) policy: hapax_dedup::Policy,
     pub(crate) warc: bool,
     pub(crate) index: bool,
-    /// Without a frontier: skipped.jsonl is written all the same.
+    /// Write skipped.jsonl although there is no frontier.
     pub(crate) skips: bool,
-    /// Frontier and verdicts are shared with other workers.
     pub(crate) shared: bool,
-    /// It is a crawl with seeds, whose frontier says what is committed.
+    /// A crawl with seeds was made here, whose frontier records what is committed.
     pub(crate) has_seeds: bool,
     /// Store duplicates too, so that later documents can match them.
     pub(crate) keep_duplicates: bool,
 }
 
-/// Under this name the frontier remembers how many pages of a host were fetched.
+/// Name of the frontier's note with the number of fetched pages of a host.
 pub(super) const HOST_PAGES: &str = "pages";
-/// Owns dedup store, index, WARC and logs.
 #[derive(Debug)]
 pub(crate) struct Committer {
     pub(crate) observer: Observer,
@@ -64,72 +61,64 @@ pub(crate) struct Committer {
     pub(super) search: Search,
     pub(super) warc: Warc,
     pub(super) logs: Logs,
-    /// Verdicts of all workers, where there are others.
     pub(super) shared: Option<Asked>,
     pub(super) root: PathBuf,
     pub(super) frontier: Option<Arc<dyn Frontier>>,
-    /// Answers that wait for their commit, where pages are fetched.
+    /// Responses on disk until their commit, if this job fetches pages.
     pub(super) received: Option<Arc<Received>>,
     pub(super) stats: Arc<Stats>,
     pub(super) texts: TextCache,
-    /// What kept pages are compared by.
+    /// The comparison texts of kept pages.
     pub(super) compared: Arc<TextStore>,
-    /// Kept pages that name another address as their own, where no frontier remembers it.
+    /// Canonical URLs that kept pages name and that are not their own. Used if there is no frontier to remember them.
     pub(super) named: BTreeMap<u64, String>,
     pub(super) run: Run,
     pub(super) look: SecondLook,
     pub(crate) seeds: Seeds,
-    /// Of which pages were fetched in the last group, and how many ever.
+    /// Hosts with fetched pages in the last group, and their number of pages ever fetched.
     hosts: Vec<(String, u64)>,
-    /// Which digests the store's records have.
     pub(super) digests: Digests,
     pub(super) policy: hapax_dedup::Policy,
     pub(super) recipe: Recipe,
-    /// Later pages are compared with discarded ones too.
     pub(super) keeps_duplicates: bool,
     group: Group,
     cache: CacheNotice,
 }
 
-/// What became of a page.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     New,
     Known,
     Duplicate(Neighbour),
-    /// It took the place of the page that it duplicates, which has this URL.
+    /// It replaced the page with this URL, which it duplicates.
     Better(String),
 }
 
 impl Committer {
-    /// Time spent on this data directory, earlier runs included.
+    /// Returns the time spent on this data directory, earlier runs included.
     pub(crate) fn elapsed(&self) -> Duration {
         self.run.before + self.run.started.elapsed()
     }
 
-    /// What fingerprints are made of.
     pub(crate) const fn recipe(&self) -> Recipe {
         self.recipe
     }
 
-    /// Compresses responses for the archive, if there is one.
     pub(crate) fn packer(&self) -> Option<Packer> {
         self.warc.writer.as_ref().map(|_| Packer::new(WarcOptions::default().level))
     }
 
-    /// What workers need to compare pages ahead; `None` where nothing is compared.
+    /// Returns what workers need to compare pages ahead; `None` if nothing is compared.
     pub(crate) fn ahead(&self) -> Option<Ahead> {
         let compares = !self.policy.hamming_only && self.shared.is_none();
         let (store, texts) = (Arc::clone(&self.store), Arc::clone(&self.compared));
         compares.then_some(Ahead { store, texts })
     }
 
-    /// What kept pages are compared by.
     pub(crate) fn texts(&self) -> &TextStore {
         &self.compared
     }
 
-    /// The dedup store.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
@@ -216,7 +205,7 @@ impl Committer {
         Ok(outcome)
     }
 
-    /// The stored document that a page duplicates, and what the comparison of the two texts says.
+    /// Returns the stored document that a page duplicates, and the comparison of the two texts.
     fn best(
         &self,
         page: &PageWork,
@@ -235,7 +224,7 @@ impl Committer {
         Ok((best, compared))
     }
 
-    /// The stored documents that a page duplicates, best first.
+    /// Returns the stored documents that a page duplicates, best first.
     pub(crate) fn matches(
         &self,
         page: &PageWork,
@@ -258,12 +247,11 @@ impl Committer {
         Ok(hapax_data::matches(&self.store, document, former, extent, Some(comparison))?)
     }
 
-    /// Which digests the store's records have.
     pub(crate) const fn digests(&self) -> Digests {
         self.digests
     }
 
-    /// Records that all stored documents have these digests from the next commit on.
+    /// Records that all stored documents have these digests, from the next commit on.
     pub(super) fn set_digests(&mut self, digests: Digests) {
         self.digests = digests;
         self.stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
@@ -274,14 +262,13 @@ impl Committer {
         self.skip_line(&Skipped::new(format_time(SystemTime::now()), url, reason, detail))
     }
 
-    /// The same of a URL that rules refuse.
+    /// Logs a URL that rules refuse.
     pub(crate) fn skip_refused(&mut self, refusal: Refusal) -> Result<()> {
         let Refusal { url, reason, detail, depth, sitemap, again } = refusal;
         let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
         self.skip_line(&Skipped { depth, sitemap, again, ..line })
     }
 
-    /// Adds a line to skipped.jsonl.
     pub(crate) fn skip_line(&mut self, line: &Skipped) -> Result<()> {
         let mut line = line.clone();
         if let Some(frontier) = &self.frontier {
@@ -298,13 +285,13 @@ impl Committer {
         Ok(())
     }
 
-    /// A page that was fetched and must not be used: counted, not kept.
+    /// Counts a page that was fetched and must not be used.
     pub(crate) fn unused(&mut self, page: &PageWork) {
         let host = page.depth.map(|_| host_key(&page.url));
         self.count_unused(host.as_deref(), page.response.raw.len() as u64);
     }
 
-    /// Counts a response with a body that is not used.
+    /// Counts a response whose body is not used.
     pub(super) fn count_unused(&self, host: Option<&str>, bytes: u64) {
         if let Some(host) = host {
             self.stats.host_page(host);
@@ -315,7 +302,7 @@ impl Committer {
         });
     }
 
-    /// Ends a lease. Returns whether its host is given up by it.
+    /// Ends a lease. Returns whether this gives up its host.
     pub(crate) fn end(&mut self, lease: Lease, end: End) -> bool {
         if end == End::Done {
             if let Some(received) = &self.received {
@@ -326,13 +313,12 @@ impl Committer {
         self.frontier.as_ref().is_some_and(|frontier| frontier.end(lease, end, Instant::now()))
     }
 
-    /// Counts a page or another ended lease into the group.
     pub(crate) const fn count_in_group(&mut self) {
         self.group.pages += 1;
     }
 
-    /// Makes the figures of what is discarded those of the log, in which every change of it stands.
-    /// What was done before is committed.
+    /// Recomputes the duplicate counters from the log and the decisions, which are authoritative. Earlier changes
+    /// must be committed.
     pub(crate) fn count_by_log(&mut self) -> Result<LogCounts> {
         let log = LogCounts::of(&Rows::open(&self.root)?);
         if self.stats.take_discarded(&log) {
@@ -341,7 +327,7 @@ impl Committer {
         Ok(log)
     }
 
-    /// Where a kept page lies in the WARC, and when it was fetched.
+    /// Returns where a kept page is stored in the WARC, and when it was fetched.
     pub(super) fn place_of(&self, id: u64) -> Option<(String, String)> {
         if let Some((location, time)) = self.warc.places.get(&id) {
             return Some((place(location), format_time(*time)));
@@ -350,7 +336,7 @@ impl Committer {
         Some((hit.stored_at, hit.fetched))
     }
 
-    /// What nobody else knows of this data directory.
+    /// Returns a random number that only this data directory knows.
     pub(super) const fn secret(&self) -> u64 {
         self.warc.name
     }

@@ -1,4 +1,4 @@
-//! How the stores are opened, and brought back in step after a crash.
+//! Opens the stores, and brings them back in step after a crash.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
@@ -26,11 +26,10 @@ use crate::seeds::Seeds;
 use crate::sink::Sinks;
 use crate::stats::Stats;
 
-/// Memory of the dedup store before it writes a segment.
+/// Bytes of the dedup store in memory before it writes a segment.
 const DEDUP_MEMORY: usize = 32 << 20;
 
 impl Committer {
-    /// Opens the stores and brings them back in step after a crash.
     pub(crate) fn open(
         data: &DataDir,
         parts: &Parts,
@@ -96,8 +95,8 @@ impl Committer {
         Ok(committer)
     }
 
-    /// How many pages of each host were fetched: by the frontier, and by the store's last commit, which the
-    /// frontier's may not have followed.
+    /// Restores the number of fetched pages of each host: from the frontier, and from the store's last commit, which
+    /// may be newer than the frontier's.
     fn restore_hosts(&self, parts: &Parts) -> Result<()> {
         let Some(frontier) = self.frontier.as_ref().filter(|_| !parts.shared) else {
             return Ok(());
@@ -110,7 +109,7 @@ impl Committer {
     }
 }
 
-/// The store, and the recipe that made it: the one that is asked for, or its version before.
+/// Opens the store with the requested recipe, or else with the version before it. Returns the recipe that it has.
 fn open_store(data: &DataDir, parts: &Parts) -> Result<(Store, Recipe)> {
     let made = |recipe: Recipe| move |store| (store, recipe);
     match open_store_by(data, parts, parts.recipe) {
@@ -119,7 +118,7 @@ fn open_store(data: &DataDir, parts: &Parts) -> Result<(Store, Recipe)> {
             if let Some(former) = former {
                 return Ok(open_store_by(data, parts, former).map(made(former))?);
             }
-            // A recipe of another version cannot be asked for.
+            // Users cannot request a recipe of another version.
             let way = match Recipe::parse(&stored) {
                 Some(_) => format!("give --recipe {stored}, or another --data"),
                 None => "use the version that made it, another --data, or --fresh".to_owned(),
@@ -138,7 +137,7 @@ fn open_store_by(data: &DataDir, parts: &Parts, recipe: Recipe) -> hapax_dedup::
         keep_duplicates: parts.keep_duplicates,
         memtable_bytes: DEDUP_MEMORY,
         merge_bytes: DEDUP_MEMORY,
-        // A crawl offers a thousand pages a second: its memory is better spent elsewhere.
+        // A crawl offers about 1,000 pages a second: tables in memory are not worth their size.
         resident_bytes: 0,
         strong_digests: true,
         ..Options::default()
@@ -146,7 +145,7 @@ fn open_store_by(data: &DataDir, parts: &Parts, recipe: Recipe) -> hapax_dedup::
     Store::open(data.dedup(), options)
 }
 
-/// The index, without what a crash left ahead of the dedup store: it would be indexed twice.
+/// Opens the index and removes documents that are newer than the dedup store's commit: they would be indexed twice.
 fn open_search(
     data: &DataDir,
     parts: &Parts,
@@ -180,7 +179,7 @@ fn open_search(
 
 fn open_warc(data: &DataDir, parts: &Parts, pages: &PagePosition) -> Result<Warc> {
     let name = match pages.archive {
-        // No two hashers have the same keys.
+        // Each `RandomState` has random keys.
         0 => std::hash::RandomState::new().hash_one(pages.warc_length),
         archive => archive,
     };
@@ -191,7 +190,7 @@ fn open_warc(data: &DataDir, parts: &Parts, pages: &PagePosition) -> Result<Warc
         let archive = format!("{name:016x}");
         let options = WarcOptions { software, archive, ..WarcOptions::default() };
         let what = |error: std::io::Error| match error.kind() {
-            // Less is there than was committed.
+            // Less is stored than was committed.
             ErrorKind::NotFound | ErrorKind::UnexpectedEof | ErrorKind::InvalidData => {
                 Error::damaged(format!("{}: {error}", data.pages().display()))
             }
@@ -211,7 +210,8 @@ fn open_warc(data: &DataDir, parts: &Parts, pages: &PagePosition) -> Result<Warc
     })
 }
 
-/// The logs, cut back to what is committed. skipped.jsonl as it is, where nobody knows (`skips` is `None`).
+/// Opens the logs and cuts them back to what is committed. If that is not known for skipped.jsonl (`skips` is
+/// `None`), this log stays as it is.
 fn open_logs(
     data: &DataDir,
     parts: &Parts,

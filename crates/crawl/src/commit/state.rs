@@ -1,4 +1,4 @@
-//! What the commit thread holds beside the dedup store, by what it belongs to.
+//! The state of the commit thread, except the dedup store.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -9,35 +9,31 @@ use hapax_extract::jieba;
 use hapax_index::{Index, Searcher, StoredPage};
 use hapax_warc::{Location, Writer};
 
-/// Largest number of pages whose location is held in memory. Older ones are looked up in the index.
+/// Maximum number of pages whose location is kept in memory. Older ones are looked up in the index.
 pub(crate) const MAX_PLACES: usize = 1 << 16;
-/// A group is committed at this number of pages.
 pub(crate) const GROUP_PAGES: u64 = 1000;
-/// Or at this number of lines about refused URLs: one page may have as many.
+/// Maximum number of log lines about refused URLs in a group: one page may cause this number of lines.
 const GROUP_LINES: u64 = 10_000;
-/// Or at this age.
 const GROUP_AGE: Duration = Duration::from_secs(1);
 
-/// The full-text index, written and read.
 #[derive(Debug)]
 pub(crate) struct Search {
     pub(crate) index: Option<Index>,
-    /// Pages are added to the index; without it, they only leave it.
+    /// Add pages to the index. If not, pages are only removed from it.
     pub(crate) adds: bool,
-    /// Pages that leave the index with the next commit.
+    /// Pages to remove from the index with the next commit.
     pub(crate) leaving: Vec<u64>,
-    /// Pages that were added to the index since the last commit.
+    /// Pages added to the index since the last commit.
     pub(crate) added: HashSet<u64>,
     /// Pages kept since the last commit, without their texts.
     pub(crate) recent: BTreeMap<u64, StoredPage>,
-    /// The index as it was opened, for places of earlier pages.
+    /// The index as of its last opening, for locations of earlier pages.
     pub(crate) earlier: Option<Searcher>,
-    /// Its folder.
     pub(crate) folder: PathBuf,
 }
 
 impl Search {
-    /// Opens the index for look-ups again: pages have other numbers since it was opened.
+    /// Reopens the index for look-ups: pages were added or renumbered since it was opened.
     pub(crate) fn look_up_again(&mut self) {
         if self.index.is_some() {
             self.earlier = Searcher::open(&self.folder, jieba).ok();
@@ -45,69 +41,66 @@ impl Search {
     }
 }
 
-/// The archive.
 #[derive(Debug)]
 pub(crate) struct Warc {
     pub(crate) writer: Option<Writer>,
-    /// The archive's end, also while this job writes none: a length of 0 would empty it.
+    /// End of the archive: file and length. Stored also if this job writes none: a length of 0 would empty the
+    /// archive.
     pub(crate) end: (u32, u64),
-    /// A random number that is part of its files' names.
+    /// A random number in the names of the archive's files.
     pub(crate) name: u64,
     pub(crate) folder: PathBuf,
-    /// Where the pages kept in this run lie, and when they were fetched.
+    /// Location and fetch time of pages kept in this run.
     pub(crate) places: BTreeMap<u64, (Location, SystemTime)>,
 }
 
-/// The logs, and what was decided about discarded pages.
 #[derive(Debug)]
 pub(crate) struct Logs {
     pub(crate) discarded: Log,
     pub(crate) skipped: Log,
     pub(crate) decided: Log,
     pub(crate) decisions: Decisions,
-    /// skipped.jsonl is this job's to write, though it has no frontier.
+    /// This job writes skipped.jsonl although it has no frontier.
     pub(crate) skips: bool,
-    /// What the last job without a frontier committed of skipped.jsonl.
+    /// The position of skipped.jsonl that the last job without a frontier committed.
     pub(crate) elsewhere: Committed,
 }
 
-/// What the frontier remembers of the runs on this data directory.
+/// State of earlier runs, stored with the frontier's commits.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// Where seeds moved to, earlier runs included.
     pub(crate) moved_seeds: Vec<String>,
-    /// A page was fetched where the crawl begins, if that is known.
+    /// Whether the page of a seed was fetched, if known.
     pub(crate) seed_fetched: Option<bool>,
     /// The rules by which URLs were refused.
     pub(crate) rules: String,
-    /// Nothing is left to do, as far as the last commit knew.
+    /// Whether nothing was left to do at the last commit.
     pub(crate) finished: bool,
-    /// How long earlier runs took.
+    /// Duration of earlier runs.
     pub(crate) before: Duration,
     pub(crate) started: Instant,
 }
 
-/// A second look at known pages: `--recrawl`.
+/// State of a recrawl (`--recrawl`), which requests known pages again.
 #[derive(Debug)]
 pub(crate) struct SecondLook {
-    /// Known pages are looked at again.
     pub(crate) on: bool,
-    /// Pages that are taken for changed: the archive has no whole record of them.
+    /// Pages that are treated as changed: the archive has no complete record of them.
     pub(crate) renewed: HashSet<u128>,
-    /// It has begun and is not at its end.
+    /// Whether the recrawl has begun and not ended.
     pub(crate) under_way: bool,
-    /// Pages fetched before it began.
     pub(crate) fetched_before: u64,
-    /// What was discarded before; opened when a known page has changed.
+    /// The rows of the log; opened when a known page has changed.
     pub(crate) rows: Option<Rows>,
 }
 
-/// What came to an end since the last commit.
+/// Counts since the last commit.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// Pages, and what else ends a lease.
+    /// Pages and other ended leases.
     pub(crate) pages: u64,
-    /// Lines about refused URLs.
+    /// Log lines about refused URLs.
     pub(crate) lines: u64,
     pub(crate) since: Instant,
 }
@@ -125,7 +118,6 @@ impl Group {
         self.pages >= GROUP_PAGES || self.lines >= GROUP_LINES
     }
 
-    /// Whether the last commit is so long ago that there should be another.
     pub(crate) fn is_old(&self) -> bool {
         self.since.elapsed() >= GROUP_AGE
     }
@@ -134,7 +126,7 @@ impl Group {
 const CACHE_DAMAGED: &str =
     "dedup/ids, a cache, was damaged: set aside as ids.damaged, it is rebuilt";
 
-/// Whether the store's cache was asked for damage, and had some.
+/// Whether the store's cache was checked for damage, and whether a warning was logged.
 #[derive(Debug, Default)]
 pub(crate) struct CacheNotice {
     asked: bool,
@@ -142,14 +134,14 @@ pub(crate) struct CacheNotice {
 }
 
 impl CacheNotice {
-    /// Warns once of a damaged cache. Asked at the first commit, not at the start: nobody waits for a cache.
+    /// Warns once about a damaged cache. The first commit checks it, so that the start does not wait for the cache.
     pub(crate) fn at_commit(&mut self, set_aside: impl FnOnce() -> bool) {
         if !std::mem::replace(&mut self.asked, true) {
             self.at_close(set_aside);
         }
     }
 
-    /// Warns of what has shown itself since.
+    /// Warns about damage that was found since the first commit.
     pub(crate) fn at_close(&mut self, set_aside: impl FnOnce() -> bool) {
         if !self.warned && set_aside() {
             self.warned = true;

@@ -1,4 +1,4 @@
-//! Links that found no place in the queue, by host, and how they are remembered between runs.
+//! Dropped links by host, and their notes between runs.
 
 mod sources;
 
@@ -11,16 +11,14 @@ use url::Url;
 pub(crate) use self::sources::Sources;
 use crate::error::Result;
 
-/// Under this name the frontier remembers that links to a host were dropped, and where they stood.
+/// Name of the frontier's note with the sources of dropped links to a host.
 pub(crate) const DROPPED: &str = "dropped";
-/// Hosts that are remembered one by one; links to all further ones are remembered as those of [`OTHERS`].
+/// Maximum number of hosts with a separate record. Links to further hosts are recorded under [`OTHERS`].
 pub(crate) const MAX_HOSTS: usize = 1_000;
-/// No host is called so.
+/// Not a valid name of a host.
 pub(crate) const OTHERS: &str = "*";
-/// Hosts that a warning names.
 pub(crate) const MAX_WARNINGS: u64 = 10;
 
-/// The page whose links are queued now.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) page: Url,
@@ -32,31 +30,29 @@ pub(crate) struct Source {
 pub(crate) enum Stuck {
     #[default]
     No,
-    /// URLs that wait for the next run leave no place: so do these links.
+    /// Deferred URLs fill the queue; like them, these links wait for the next run.
     Full,
     /// Only a recrawl finds them.
     Unarchived,
 }
 
-/// What was dropped of one host.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
-    /// In this run.
+    /// Number in this run.
     pub(crate) links: u64,
     pub(crate) first: Option<Url>,
-    /// Links wait to be found again.
+    /// Whether links are still to be found again.
     pub(crate) pending: bool,
     pub(crate) sources: Sources,
     pub(crate) stuck: Stuck,
-    /// Links that the reading under way has queued.
+    /// Number of links that the current reading has queued.
     pub(crate) queued: u64,
 }
 
-/// The links that were dropped, by host.
 #[derive(Debug, Default)]
 pub(crate) struct Dropped {
     pub(crate) hosts: BTreeMap<String, Host>,
-    /// Where the links come from that are queued now; `None` for what is no link of a page.
+    /// The source of the links that are being queued; `None` for URLs that are not links of a page.
     pub(crate) source: Option<Source>,
     pub(crate) read: Option<Instant>,
     pub(crate) warnings: u64,
@@ -64,16 +60,14 @@ pub(crate) struct Dropped {
     pub(crate) requested: BTreeMap<String, Requested>,
 }
 
-/// What came of requesting a sitemap again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requested {
     pub(crate) times: u32,
-    /// URLs that the last time has queued.
+    /// Number of URLs that the last request queued.
     pub(crate) queued: u64,
 }
 
 impl Dropped {
-    /// What earlier runs dropped and did not find again.
     pub(crate) fn read(frontier: &dyn Frontier) -> Result<Self> {
         let mut dropped = Self::default();
         frontier.notes(DROPPED, &mut |host, note| {
@@ -86,12 +80,10 @@ impl Dropped {
         Ok(dropped)
     }
 
-    /// How many hosts miss links for this reason.
     pub(crate) fn missing(&self, stuck: Stuck) -> u64 {
         self.hosts.values().filter(|host| host.pending && host.stuck == stuck).count() as u64
     }
 
-    /// The name under which links to a host are remembered.
     pub(crate) fn name_of<'n>(&self, host: &'n str) -> &'n str {
         let own = self.hosts.len() < MAX_HOSTS || self.hosts.contains_key(host);
         if own { host } else { OTHERS }

@@ -1,32 +1,31 @@
-//! Where the dropped links to a host stood: this is remembered between runs.
+//! The sources of dropped links to a host, stored between runs.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Sitemaps that are remembered of a host; entries of further ones are found by a recrawl.
+/// Maximum number of sitemaps of a host; a recrawl finds the entries of further ones.
 const MAX_SITEMAPS: usize = 100;
-/// Pages without an archive that are remembered of a host, to be requested by a recrawl.
+/// Maximum number of unarchived pages with links to a host. A recrawl requests these pages.
 const MAX_PAGES: usize = 20;
-/// Hosts whose pages had dropped links to one host; beyond them the whole archive is read.
+/// Maximum number of hosts whose pages have dropped links to one host; beyond it the whole archive is read.
 const MAX_SOURCES: usize = 100;
 
-/// Where the dropped links to a host stood.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Sources {
-    /// Hosts of pages that are archived.
+    /// Hosts of archived pages.
     pub(crate) hosts: BTreeSet<String>,
-    /// There were more of them.
+    /// There are more of them than the limit.
     pub(crate) all: bool,
     pub(crate) sitemaps: BTreeSet<String>,
-    /// Some cannot be found in the archive: they stood on pages that are not in it (`noindex`,
-    /// `--links-only`, `--no-warc`) or cannot be read there, or in one sitemap too many.
+    /// Some links cannot be found in the archive: their page is not in it (`noindex`, `--links-only`, `--no-warc`) or
+    /// damaged, or their sitemap is beyond the limit.
     pub(crate) unarchived: bool,
-    /// Such pages, as far as they are remembered.
+    /// Such pages, up to the limit.
     pub(crate) pages: BTreeSet<String>,
-    /// There were more of them.
+    /// There are more of them than the limit.
     pub(crate) more_pages: bool,
 }
 
@@ -46,7 +45,7 @@ impl Sources {
         !self.sitemaps.contains(sitemap.as_str()) && !std::mem::replace(&mut self.unarchived, true)
     }
 
-    /// A page that the archive has not.
+    /// Adds a page that is not in the archive.
     pub(crate) fn add_page(&mut self, page: Option<&Url>) -> bool {
         let mut fresh = !std::mem::replace(&mut self.unarchived, true);
         match page {

@@ -1,4 +1,4 @@
-//! Archives of other programs: the pages in them, and records whose payload another record holds.
+//! Reads archives of other programs: their pages, and records whose payload is in another record.
 
 mod place;
 mod record;

@@ -1,4 +1,4 @@
-//! The location of an input, and how it may be opened.
+//! The location of an input, and how it is opened.
 
 use std::fs::File;
 use std::io;
@@ -11,24 +11,24 @@ use hapax_fetch::Limits;
 
 use super::record::{ReadSeek, Records};
 
-/// A file, and how it may be opened.
+/// A file, and how it is opened.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// A person named it: a link to it is followed.
+    /// A person named it: symbolic links are followed.
     Named(PathBuf),
-    /// It was found in a folder, as which path below it.
+    /// It was found in a folder.
     Below {
         /// The folder.
         root: Arc<Root>,
         /// The path below it.
         relative: PathBuf,
-        /// The path as it is shown.
+        /// The path to display.
         path: PathBuf,
     },
 }
 
 impl Place {
-    /// The path as it is shown.
+    /// Returns the path to display.
     pub fn path(&self) -> &Path {
         match self {
             Self::Named(path) | Self::Below { path, .. } => path,
@@ -38,7 +38,7 @@ impl Place {
     /// Opens the file.
     ///
     /// # Errors
-    /// From the file system.
+    /// An error of the file system.
     pub fn open(&self) -> io::Result<File> {
         match self {
             Self::Named(path) => File::open(path),
@@ -55,20 +55,20 @@ impl Place {
     }
 }
 
-/// Where an archive lies, so that it can be read again.
+/// The location of an archive, for reading it again.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A file.
     File(Place),
-    /// Of a pipe nothing can be read twice.
+    /// The bytes of a pipe, which cannot be read twice.
     Piped(Bytes),
 }
 
 impl Source {
-    /// Its records from the first one on; of those with a body beyond the limits the head alone.
+    /// Returns its records from the start. If a body exceeds the limits, its record has only the head.
     ///
     /// # Errors
-    /// From the file.
+    /// An error of the file.
     pub fn records(&self, limits: &Limits) -> io::Result<Records> {
         let input: Box<dyn ReadSeek> = match self {
             Self::File(place) => Box::new(place.open()?),

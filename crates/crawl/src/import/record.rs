@@ -1,4 +1,4 @@
-//! What the records of an archive are: pages, or the reason why they are none.
+//! The records of an archive: pages, or the reason why a record is not a page.
 
 use std::io::{self, Read, Seek};
 use std::time::SystemTime;
@@ -11,21 +11,20 @@ use url::Url;
 
 use crate::offline::StoredPage;
 
-/// What a record may have beside a body: its head, and the sizes of chunks.
+/// Maximum bytes of a record beside its body: the head, and the sizes of chunks.
 const RECORD_ROOM: u64 = 1 << 20;
-/// Characters that are told of an address that is none.
+/// Maximum number of characters of an invalid address in the log.
 const MAX_TARGET: usize = 2048;
 
-/// What an archive is read from.
+/// The input of an archive.
 pub trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
-/// Bytes of a record that is read.
 fn most(limits: &Limits) -> u64 {
     (limits.max_body as u64).saturating_add(RECORD_ROOM).min(MAX_RECORD)
 }
 
-/// The records of an archive: those before a damage, the damage, and those behind it.
+/// The records of an archive. Damage is an error, after which reading continues.
 pub struct Records {
     reader: Reader<Box<dyn ReadSeek>>,
     damaged: bool,
@@ -39,10 +38,10 @@ impl std::fmt::Debug for Records {
 }
 
 impl Records {
-    /// The records of an archive from the first one on; of those with a body beyond the limits the head alone.
+    /// Reads records from the start. If a body exceeds the limits, its record has only the head.
     ///
     /// # Errors
-    /// From the file.
+    /// An error of the file.
     pub fn open(input: Box<dyn ReadSeek>, limits: &Limits) -> io::Result<Self> {
         Ok(Self { reader: Reader::new(input, most(limits))?, damaged: false, ended: false })
     }
@@ -70,14 +69,14 @@ impl Iterator for Records {
     }
 }
 
-/// A record that is of no page that can be used.
+/// A record that cannot be used as a page.
 #[derive(Debug)]
 pub struct Refused {
-    /// Its address, as far as it has one.
+    /// Its URL, as far as it has one.
     pub url: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
-    /// In words.
+    /// The reason in words.
     pub detail: String,
 }
 
@@ -87,18 +86,18 @@ impl Refused {
     }
 }
 
-/// Whether a record holds what a server sent for an address.
+/// Returns whether a record contains what a server sent for a URL.
 pub fn holds_payload(record: &Record) -> bool {
     match record.header("warc-type") {
         // Some tools store a page without its HTTP headers, as a resource; WET files hold its text, as a conversion.
         Some("response" | "resource" | "conversion") => true,
-        // Earlier versions stored the whole response of a near-duplicate so.
+        // Earlier versions stored the complete response of a near-duplicate this way.
         Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
         _ => false,
     }
 }
 
-/// The address of the page that a record is about.
+/// Returns the URL of the page that a record is about.
 pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
     let target = record.header("warc-target-uri").unwrap_or_default();
     // Some writers put the address in angle brackets.
@@ -109,7 +108,7 @@ pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
         return Err(Refused { url, reason: SkipReason::Protocol, detail });
     };
     if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo" | "urn") {
-        // Look-ups of names, the archiver's own logs and settings.
+        // DNS look-ups, and logs and settings of the archiver.
         return Err(Refused::new(&url, SkipReason::Protocol, "the record is of no page"));
     }
     if url.path() == "/robots.txt" {
@@ -119,20 +118,20 @@ pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
     Ok(url)
 }
 
-/// When a record was made.
+/// Returns the time of a record, or the current time if it is unknown.
 pub(crate) fn time(record: &Record) -> SystemTime {
     let time = record.header("warc-date").and_then(parse_date);
     time.unwrap_or_else(SystemTime::now)
 }
 
-/// The page of a record that [holds a payload](holds_payload).
+/// Returns the page of a record that [holds a payload](holds_payload).
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why it is not a page.
 pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     let url = target(&record)?;
     let refused = |reason, detail| Err(Refused::new(&url, reason, detail));
-    // Its block was not read.
+    // The block was not read.
     let length = record.header("content-length").and_then(|l| l.parse::<u64>().ok());
     if let Some(length) = length.filter(|length| *length > most(limits)) {
         return refused(SkipReason::TooLarge, format!("a record of {length} bytes"));
@@ -153,7 +152,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     let Some((status, headers, raw)) = http_parts(&block) else {
         return refused(SkipReason::Protocol, "the record holds no HTTP response".to_owned());
     };
-    // A part of the block, not a copy.
+    // A slice of the block, not a copy.
     let raw = block.slice(block.len().saturating_sub(raw.len())..);
     if status != 200 {
         return refused(SkipReason::HttpOther, format!("status {status}"));
@@ -179,7 +178,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     Ok(StoredPage { url, response, time, title: None })
 }
 
-/// A response for a page that never had one.
+/// Makes a response for a page that was stored without one.
 pub fn of_resource(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Response {
     let body = body.into();
     let headers = vec![

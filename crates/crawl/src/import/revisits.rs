@@ -1,6 +1,6 @@
-//! Records without a payload of their own: it is that of another record, which may come earlier, later or
-//! in another file. They wait until all is read; then the archives are read once more for what they
-//! refer to. Those for which there is no room wait for another such look.
+//! Records without a payload: it is in another record, which may come earlier, later or in another file. They wait
+//! until everything is read. Then the archives are read again for their payloads. Records beyond the memory limit
+//! wait for another pass.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -13,38 +13,38 @@ use url::Url;
 use super::record::{Refused, holds_payload, target, time};
 use crate::offline::StoredPage;
 
-/// Bytes of revisits that wait at a time.
+/// Maximum bytes of waiting revisits.
 pub const MAX_WAITING: usize = 64 << 20;
-/// What is held of each beside its address, names and headers.
+/// Bytes of each revisit except URL, names and headers.
 const EACH: usize = 256;
-/// Of a longer head the original's serves.
+/// Maximum bytes of a revisit's head. If it is longer, the head of the original is used.
 const MAX_HEAD: usize = 64 << 10;
-/// They tell of the payload: those of the record that has it hold.
+/// Headers that describe the payload: those of the record with the payload are used.
 const OF_THE_PAYLOAD: [&str; 4] =
     ["content-encoding", "content-length", "content-type", "transfer-encoding"];
 
 type Headers = Vec<(String, Vec<u8>)>;
 
-/// A page that was served again, and whose payload lies elsewhere.
+/// A page that was served again, and whose payload is in another record.
 #[derive(Debug)]
 pub struct Revisit {
     /// Its URL.
     pub url: Url,
     time: SystemTime,
-    /// The server said that nothing has changed.
+    /// The server reported that the page has not changed.
     unchanged: bool,
-    /// Status and headers, if it has its own.
+    /// Status and headers, if the record has them.
     head: Option<(u16, Headers)>,
     digest: Option<String>,
-    /// What the record is called by that has the payload.
+    /// Names of the record with the payload.
     names: Vec<String>,
 }
 
 impl Revisit {
-    /// What a record is that has no payload; `None` if it is none of these.
+    /// Returns the revisit of a record; `None` if the record is not a revisit.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub fn of(record: &Record) -> Option<Result<Self, Refused>> {
         let revisit = record.header("warc-type") == Some("revisit") && !holds_payload(record);
         revisit.then(|| target(record).map(|url| Self::about(url, record)))
@@ -55,7 +55,7 @@ impl Revisit {
         let unchanged = profile.contains("server-not-modified");
         let short = Some(record.block.as_slice()).filter(|block| block.len() <= MAX_HEAD);
         let head = short.and_then(http_parts).map(|(status, headers, _)| (status, headers));
-        // That of a 304 is one of nothing.
+        // The digest of a 304 is that of an empty payload.
         let digest = record.header("warc-payload-digest").filter(|_| !unchanged);
         let mut names: Vec<String> = digest.map(by_digest).into_iter().collect();
         if let Some(url) = record.header("warc-refers-to-target-uri") {
@@ -73,10 +73,10 @@ impl Revisit {
         EACH + self.url.as_str().len() + headers + names
     }
 
-    /// The page with the payload of `original`; `None` if it is that one itself.
+    /// Returns the page with the payload of `original`; `None` if it is `original` itself.
     ///
     /// # Errors
-    /// Why it is no page.
+    /// The reason why it is not a page.
     pub fn page(self, original: &StoredPage) -> Result<Option<StoredPage>, Refused> {
         if self.url == original.url {
             return Ok(None);
@@ -124,7 +124,7 @@ fn by_id(id: &str) -> String {
     format!("id {id}")
 }
 
-/// Those that wait for their payload, within a budget of memory.
+/// Revisits that wait for their payload, within a limit of memory.
 #[derive(Debug)]
 pub struct Revisits {
     most: usize,
@@ -132,16 +132,16 @@ pub struct Revisits {
     waiting: Vec<Option<Revisit>>,
     left: usize,
     by_name: HashMap<String, Vec<usize>>,
-    /// Met in this look, in the order of the archives.
+    /// Number of revisits seen in this pass, in the order of the archives.
     met: u64,
-    /// Of those, so many were waited for in an earlier look.
+    /// Number of these that an earlier pass handled.
     before: u64,
-    /// There was no room from here on.
+    /// The limit was reached: further revisits need another pass.
     beyond: bool,
 }
 
 impl Revisits {
-    /// None yet, and so many bytes of them at most.
+    /// Makes an empty queue of at most `most` bytes.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -155,7 +155,7 @@ impl Revisits {
         }
     }
 
-    /// Waits for the payload of one, if there is room: there is for the first one.
+    /// Adds a revisit if the limit allows it. The first one is always added.
     pub fn wait(&mut self, revisit: Revisit) {
         let weight = revisit.weight();
         if self.met < self.before {
@@ -175,12 +175,12 @@ impl Revisits {
         self.waiting.push(Some(revisit));
     }
 
-    /// Whether none waits.
+    /// Returns whether no revisit waits.
     pub const fn is_empty(&self) -> bool {
         self.left == 0
     }
 
-    /// Those that wait for the payload of this record.
+    /// Removes and returns the revisits that wait for the payload of this record.
     pub fn take(&mut self, record: &Record) -> Vec<Revisit> {
         if !holds_payload(record) {
             return Vec::new();
@@ -198,7 +198,7 @@ impl Revisits {
             let Some(numbers) = self.by_name.get_mut(&name) else { continue };
             numbers.retain(|&number| {
                 let Some(slot) = self.waiting.get_mut(number) else { return false };
-                // Of another version of the page the digest is another one.
+                // Another version of the page has another digest.
                 let other = |one: &Revisit| match (&one.digest, &digest) {
                     (Some(one), Some(this)) => {
                         !one.eq_ignore_ascii_case(this) && algorithm(one) == algorithm(this)
@@ -219,8 +219,8 @@ impl Revisits {
         found
     }
 
-    /// Those whose payload was nowhere, and whether there are more for another look: then the archives
-    /// are gone through again for those.
+    /// Ends a pass. Returns the URLs whose payload was not found, and whether the archives must be read again for
+    /// revisits beyond the limit.
     pub fn next_look(&mut self) -> (Vec<Url>, bool) {
         let lost = self.waiting.drain(..).flatten().map(|revisit| revisit.url).collect();
         let again = self.beyond;
@@ -229,7 +229,7 @@ impl Revisits {
     }
 }
 
-/// `sha1` of `sha1:...`: digests of two kinds say nothing of each other.
+/// Returns the algorithm of a digest, such as `sha1`. Digests of different algorithms cannot be compared.
 fn algorithm(digest: &str) -> String {
     digest.split(':').next().unwrap_or_default().to_ascii_lowercase()
 }

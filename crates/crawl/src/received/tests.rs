@@ -65,7 +65,7 @@ async fn what_was_not_committed_is_there_after_a_kill_and_given_once() {
     assert_eq!(bench.take(&received, A).await.as_deref(), Some("three"), "the newest");
     assert_eq!(bench.take(&received, A).await, None);
     assert_eq!(bench.take(&received, "http://c.example/").await, None);
-    // Killed again: it was not committed since.
+    // Killed again before a commit.
     drop(received);
     let received = bench.open();
     assert_eq!(bench.take(&received, A).await.as_deref(), Some("three"));
@@ -108,7 +108,7 @@ async fn what_an_earlier_run_committed_holds_no_file() {
         finish(&received, A);
         received.committed();
         drop(received);
-        // Killed. A is done; B waits, and is leased again, or refused now.
+        // Killed. A is done; B is queued, and is leased again or refused now.
         let received = bench.open_if(&|url| url == B);
         assert_eq!(bench.take(&received, A).await, None);
         if !finished_unasked {
@@ -193,7 +193,7 @@ async fn a_frame_longer_than_all_that_is_kept_is_not_looked_at() {
     let at = HEADER.len() + WHOM;
     long[at..at + 4].copy_from_slice(&(MAX_BYTES as u32 + 1).to_le_bytes());
     std::fs::write(&path, long).unwrap();
-    // Sparse: as long as it says.
+    // A sparse file of the length in the frame.
     File::options().write(true).open(&path).unwrap().set_len(2 * MAX_BYTES).unwrap();
     let received = bench.open();
     assert_eq!((bench.files(), bytes(&received)), (0, 0));

@@ -1,8 +1,7 @@
-//! `crawl upgrade`: what a version before left behind, made again from the texts that are stored.
+//! `crawl upgrade`: replaces what earlier versions stored, computed from the stored texts.
 //!
-//! A digest is replaced only where the text at hand has the former digest that the record holds: then it
-//! is the text that was compared. Digests that are found are kept in a file until the store has them, so
-//! that a killed upgrade goes on.
+//! A digest is replaced only if the text has the former digest of the record: then it is the text that was compared.
+//! Found digests are kept in a file until the store has them, so that a killed upgrade continues.
 
 mod texts;
 
@@ -27,36 +26,35 @@ use hapax_data::files::{self, open_stored};
 use hapax_data::{DataDir, unwritable};
 use hapax_data::{MAX_RECORD, page_of_record};
 
-/// Found digests, so long until the store has them.
+/// Folder and file of the found digests, until the store has them.
 const FOLDER: &str = "upgrade";
 const FILE: &str = "digests";
-/// A row of the file: document number, digest, CRC-32 of both.
+/// Bytes of a row of the file: document number, digest, CRC-32 of both.
 const ROW: usize = 28;
-/// Rows that are synced together.
 const SYNC_EVERY: usize = 4096;
 
-/// What an upgrade has done.
+/// The results of an upgrade.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upgraded {
-    /// Documents with the digest of today, by this run or one before that was killed.
+    /// Documents with the current digest, set by this run or by a killed one before.
     pub documents: u64,
-    /// Kept pages whose text is not stored: they keep the former digest and are compared by it.
+    /// Kept pages without a stored text: they keep the former digest and are compared by it.
     pub without_text: u64,
-    /// Discarded copies whose text is not stored. Nothing is compared with them.
+    /// Discarded copies without a stored text. Nothing is compared with them.
     pub copies: u64,
-    /// A file of the archive that cannot be read whole, and why; the upgrade can be run again.
+    /// A file of the archive that cannot be read completely, and the error. The upgrade can be run again.
     pub damaged: Option<String>,
-    /// Kept pages whose text was added to those that later pages are compared with.
+    /// Kept pages whose comparison text was added.
     pub texts: u64,
-    /// There was nothing to do.
+    /// Nothing had to be done.
     pub was_current: bool,
 }
 
-/// Brings the data directory to the formats of this version, without a request.
+/// Brings the data directory to the formats of this version, without requests.
 ///
 /// # Complexity
-/// Reads the index once, and the archive once if a kept page is not in the index; some 40 bytes of memory
-/// a document.
+/// Reads the index once, and the archive once if a kept page is not in the index. Takes about 40 bytes of memory for
+/// each document.
 pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgraded> {
     let parts = Parts {
         recipe,
@@ -74,7 +72,7 @@ pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgrade
     if !committer.digests().needs_upgrade() {
         result.was_current = result.texts == 0;
         committer.close()?;
-        // One that was killed at its very end left it.
+        // An upgrade that was killed at its end left it.
         Found::remove_folder(&data.root().join(FOLDER))?;
         return Ok(result);
     }
@@ -97,11 +95,11 @@ pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgrade
     }
     let left = result.without_text > 0;
     if !left {
-        // Whatever is damaged was not needed, or is needed for copies alone, which are never compared.
+        // The damage concerns no page, or only copies, which are never compared.
         result.damaged = None;
     }
     match (left, &result.damaged) {
-        // Once the archive is repaired, or those pages are fetched again, it can be done.
+        // Possible after the archive is repaired or those pages are fetched again.
         (true, Some(_)) => {}
         (true, None) => committer.set_digests(Digests::Mixed),
         (false, _) => committer.set_digests(Digests::Current),
@@ -127,12 +125,12 @@ fn is_any_left(store: &Store, found: &Found) -> Result<bool> {
     Ok(false)
 }
 
-/// The digest of today for a record, if the features are of the text that it was made of.
+/// Returns the current digest of a record, if the features are those of its text.
 fn digest_for(record: &Record, features: &Features) -> Option<[u8; 16]> {
     features.digest.filter(|_| is_former(record) && record.digest == features.former_digest)
 }
 
-/// Kept pages: the index holds their texts.
+/// Finds digests of kept pages, whose texts are in the index.
 fn from_index(committer: &Committer, data: &DataDir, found: &mut Found) -> Result<()> {
     let searcher = match Searcher::open(&data.index(), jieba) {
         Ok(searcher) => searcher,
@@ -161,8 +159,8 @@ fn from_index(committer: &Committer, data: &DataDir, found: &mut Found) -> Resul
     failure.map_or(Ok(()), Err)
 }
 
-/// All other pages whose bodies are archived: kept ones of a crawl without an index, and near-duplicates.
-/// Returns what is damaged: all that can be read behind it is.
+/// Finds digests of other pages with an archived body: kept pages of a crawl without an index, and near-duplicates.
+/// Returns the first damage. Reads all records that are readable, also after damage.
 fn from_archive(
     committer: &Committer,
     data: &DataDir,
@@ -211,7 +209,6 @@ fn from_archive(
     Ok(damaged)
 }
 
-/// The files of the archive, in order.
 fn archive_files(data: &DataDir) -> Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = match fs::read_dir(data.pages()) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?,
@@ -223,7 +220,6 @@ fn archive_files(data: &DataDir) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Digests that are found, in memory and in a file.
 #[derive(Debug)]
 struct Found {
     folder: PathBuf,
@@ -234,7 +230,7 @@ struct Found {
 }
 
 impl Found {
-    /// Those of an upgrade that was killed; a row that does not match its checksum ends them.
+    /// Opens the digests of a killed upgrade. Reading ends at the first row with a wrong checksum.
     fn open(folder: &Path) -> Result<Self> {
         let made =
             fs::create_dir_all(folder).and_then(|()| match folder.symlink_metadata()?.is_dir() {
@@ -283,7 +279,6 @@ impl Found {
         Ok(self.file.sync_data().map_err(|error| unwritable(&self.path, &error))?)
     }
 
-    /// The store has them.
     fn remove(self) -> Result<()> {
         Self::remove_folder(&self.folder)
     }

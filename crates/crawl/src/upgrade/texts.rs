@@ -1,5 +1,5 @@
-//! Texts of kept pages for comparisons, from the archive: of data directories that were made without them, or have lost
-//! them.
+//! Adds comparison texts of kept pages from the archive: for data directories that were made without them, or have
+//! lost them.
 
 use std::sync::Arc;
 
@@ -13,11 +13,9 @@ use super::archive_files;
 use crate::commit::Committer;
 use crate::error::Result;
 
-/// Texts that are committed together.
 const GROUP: u64 = 1_000;
 
-/// Adds the texts that are missing. Returns how many were added. What is damaged in the archive is left out: those
-/// pages are compared by their sketches.
+/// Adds the missing texts. Returns their number. Skips damaged records: those pages are compared by their sketches.
 pub(super) fn add(committer: &Committer, data: &DataDir) -> Result<u64> {
     if !is_any_missing(committer)? {
         return Ok(0);
@@ -55,7 +53,7 @@ fn is_any_missing(committer: &Committer) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether the text of a record was added.
+/// Adds the text of a record if it is missing. Returns whether it did.
 fn add_record(committer: &Committer, warc: &Record) -> Result<bool> {
     let url = warc.header("warc-target-uri").and_then(|url| Url::parse(url).ok());
     let Some(url) = url else { return Ok(false) };
@@ -67,7 +65,7 @@ fn add_record(committer: &Committer, warc: &Record) -> Result<bool> {
         return Ok(false);
     }
     let Some((document, basis)) = page_of_record(warc, &url) else { return Ok(false) };
-    // An older version of the page may be in the archive too.
+    // The archive may also contain an older version of the page.
     let own = if kept.strong_digest { basis.features.digest } else { basis.features.former_digest };
     if kept.digest != own {
         return Ok(false);

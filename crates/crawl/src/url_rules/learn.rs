@@ -18,17 +18,15 @@ const TOGETHER: u32 = 16;
 /// Duplicates of fewer kept pages than this may all be one error page: then [`OF_FEW`] duplicates are required.
 const KEPT_PAGES: usize = 3;
 const OF_FEW: u32 = 16;
-/// Required number of different values of a host, folder or segment. A trap has a new value in each URL; a print version
-/// or a mirror has one, and a limited number of pages.
+/// Required number of different values of a host, folder or segment. A trap has a new value in each URL; a print
+/// version or a mirror has one.
 const VALUES: usize = 8;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
-/// Maximum number of queries of a path in memory.
 const MAX_QUERIES: usize = 4;
 
-/// Evidence about one part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Evidence {
     /// Duplicates that differ from the kept page in this part only.
@@ -48,7 +46,6 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Returns whether the evidence suffices for a rule.
     fn suffices(&self, part: &Part) -> bool {
         let few = self.kept.len() < KEPT_PAGES;
         let in_path = matches!(part, Part::Folder | Part::Segment { .. });
@@ -64,7 +61,6 @@ impl Evidence {
     }
 }
 
-/// Evidence of one site.
 #[derive(Debug, Default)]
 pub(super) struct Learning {
     evidence: HashMap<Part, Evidence>,
@@ -86,7 +82,6 @@ fn hash(texts: &[&str]) -> u64 {
 }
 
 impl Learning {
-    /// Returns the number of entries.
     pub(super) fn size(&self) -> usize {
         self.evidence.len()
             + self.values.len()
@@ -94,12 +89,11 @@ impl Learning {
             + self.pages.len()
     }
 
-    /// Returns the first kept pages.
     pub(super) fn pages(&self) -> &[Url] {
         &self.pages
     }
 
-    /// Adds a duplicate. `parts` are those in which its URL differs from the kept page's, except parts with a rule. Returns
+    /// Adds a duplicate. `parts`: where its URL differs from the kept page's, without parts that have a rule. Returns
     /// the parts with sufficient evidence.
     pub(super) fn duplicate(
         &mut self,
@@ -203,8 +197,8 @@ impl Rule {
         self.left_out >= self.due
     }
 
-    /// Records a sample: the next one is due at twice the number of excluded URLs. A sample of several rules counts for each
-    /// of them that is at least halfway to its next one.
+    /// Records a sample: the next one is due at twice the number of excluded URLs. A sample of several rules counts
+    /// for those that are at least halfway to the next one.
     pub(super) fn sampled(&mut self) {
         if 2 * self.left_out >= self.due {
             self.due = 2 * self.left_out.max(FIRST_SAMPLE);
@@ -212,5 +206,4 @@ impl Rule {
     }
 }
 
-/// The rules of a site.
 pub(super) type SiteRules = BTreeMap<Part, Rule>;

@@ -1,12 +1,12 @@
-//! Learns which parts of a site's URLs do not change the page: random parameters, session names in path or host, folders
-//! without end, filters in any order.
+//! Learns which parts of a site's URLs do not change the page: random parameters, session ids in path or host,
+//! endless folders, filters in any order.
 //!
-//! Each duplicate is evidence that the parts in which its URL differs from the kept page's URL do not matter. Each page
-//! that is kept is evidence that they do. After enough evidence for a part, the crawl requests one URL of each group of
-//! URLs that differ in that part only: the first one that it finds, unchanged.
+//! A duplicate is evidence that the parts in which its URL differs from the kept page's do not matter. A kept page is
+//! evidence that they do. With enough evidence for a part, the crawl requests one URL of each group that differs in
+//! that part only: the first one that it finds, unchanged.
 //!
-//! The crawl still requests samples of the other URLs, at exponentially growing distances. A sample that is not a
-//! duplicate removes the rule; then the URLs that it excluded are queued again, and links are read again from the archive.
+//! Samples of the other URLs are still requested, at exponentially growing distances. A sample that is not a
+//! duplicate removes the rule. Then the excluded URLs are queued again, and links are read again from the archive.
 //! Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
 
 mod learn;
@@ -30,18 +30,14 @@ use crate::patterns::LeftOut;
 const RULES: &str = "url-rules";
 /// Name of the note with the URL that is requested, for a group of equivalent URLs.
 const FIRST: &str = "url-first";
-/// Name of the note that marks a URL as a sample. Rules are applied twice, when a URL is queued and when it is leased; the
-/// note makes both agree.
+/// Name of the note that marks a URL as a sample, so that the rules agree when it is queued and when it is leased.
 const SAMPLE: &str = "url-sample";
 /// Name of the note with the depth of a URL that was queued before a rule excluded it.
 const LEFT_OUT: &str = "url-left-out";
-/// Maximum number of evidence entries in memory, for all sites. Beyond it all evidence is dropped; rules stay. An entry
-/// takes about 64 bytes and its names.
+/// Maximum number of evidence entries of all sites, of about 64 bytes and names. Beyond it evidence is dropped.
 const MAX_ENTRIES: usize = 500_000;
-/// Maximum number of rules of a site.
 const MAX_RULES: usize = 64;
 
-/// The rules of all sites, and the evidence.
 #[derive(Debug, Default)]
 pub(crate) struct UrlRules {
     any: AtomicBool,
@@ -59,7 +55,6 @@ struct State {
 }
 
 impl UrlRules {
-    /// Reads the rules of earlier runs.
     pub(crate) fn read(frontier: &dyn Frontier) -> Result<Self> {
         let mut state = State::default();
         frontier.notes(RULES, &mut |site, note| {
@@ -80,7 +75,6 @@ impl UrlRules {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the URL's site has rules.
     pub(crate) fn has_rules(&self, url: &Url) -> bool {
         self.any.load(Relaxed)
             && self
@@ -130,7 +124,7 @@ impl UrlRules {
     /// Returns the queued URLs of a site that were excluded, with their depth, and forgets them.
     ///
     /// # Errors
-    /// The frontier's.
+    /// An error of the frontier.
     pub(crate) fn take_back(&self, frontier: &dyn Frontier, of: &Url) -> Result<Vec<(Url, u16)>> {
         let site = registrable_site(of);
         let mut urls = Vec::new();
@@ -148,11 +142,10 @@ impl UrlRules {
         Ok(urls)
     }
 
-    /// Returns one URL for each site with excluded URLs that no rule excludes now: a run was killed after it had removed a
-    /// rule.
+    /// Returns one URL for each site with excluded URLs that no rule excludes now: a killed run had removed the rule.
     ///
     /// # Errors
-    /// The frontier's.
+    /// An error of the frontier.
     pub(crate) fn left_over(&self, frontier: &dyn Frontier) -> Result<Vec<Url>> {
         let state = self.reading();
         let mut sites = BTreeMap::new();
@@ -174,7 +167,7 @@ impl UrlRules {
     /// Adds a duplicate as evidence.
     ///
     /// # Errors
-    /// The frontier's.
+    /// An error of the frontier.
     pub(crate) fn saw_duplicate(
         &self,
         frontier: &dyn Frontier,
@@ -228,7 +221,7 @@ impl UrlRules {
     /// Records that a URL has no page, so that an equivalent URL may be requested.
     ///
     /// # Errors
-    /// The frontier's.
+    /// An error of the frontier.
     pub(crate) fn failed(&self, frontier: &dyn Frontier, url: &Url) -> Result<()> {
         if !self.any.load(Relaxed) {
             return Ok(());
@@ -244,11 +237,11 @@ impl UrlRules {
         Ok(())
     }
 
-    /// Adds a kept page as evidence. Returns whether it contradicts rules, which are removed. `is_page` returns whether the
-    /// store has a page with this URL.
+    /// Adds a kept page as evidence, and removes rules that it contradicts. Returns whether there were any. `is_page`
+    /// returns whether the store has a page with a URL.
     ///
     /// # Errors
-    /// The frontier's.
+    /// An error of the frontier.
     pub(crate) fn saw_kept(
         &self,
         frontier: &dyn Frontier,

@@ -14,7 +14,6 @@ const MAX_PARAMETERS: usize = 24;
 /// Pairs of URLs that differ in more parts are ignored.
 const MAX_DIFFERING: usize = 4;
 
-/// A part of a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Part {
@@ -44,7 +43,6 @@ impl std::fmt::Display for Part {
     }
 }
 
-/// A URL by its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) site: String,
@@ -99,7 +97,6 @@ impl Address {
         self.segments.split_last().map_or_else(String::new, |(_, folder)| folder.join("/"))
     }
 
-    /// Returns the value of a part.
     pub(crate) fn value(&self, part: &Part) -> String {
         match part {
             Part::Host => self.host.clone(),
@@ -170,7 +167,7 @@ impl Address {
         self.pairs.retain(|pair| !drops(&Part::Parameter(name_of(pair).to_owned())));
     }
 
-    /// Returns the URL without the parts that `drops` selects, and the removed parts. Equivalent URLs have equal results.
+    /// Returns the URL without the parts that `drops` selects, and these parts. Equivalent URLs have equal results.
     pub(crate) fn without(&self, drops: impl Fn(&Part) -> bool) -> (String, Vec<Part>) {
         let mut dropped = Vec::new();
         let mut drop = |part: Part| {

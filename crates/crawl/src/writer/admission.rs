@@ -1,4 +1,4 @@
-//! What is queued: links, redirects and entries of sitemaps that the crawl admits, and the lines about others.
+//! Queues links, redirects and entries of sitemaps that the crawl admits, and logs the others.
 
 use std::time::SystemTime;
 
@@ -32,7 +32,7 @@ impl Knowledge for Writer {
         if pages < MIN_HOST_PAGES && !self.url_rules.has_rules(url) {
             return Ok(false);
         }
-        // Count each URL once, however often it is linked.
+        // Count each URL once, even if several pages link to it.
         if self.frontier.knows(url.as_str())? {
             return Ok(false);
         }
@@ -46,12 +46,10 @@ impl Knowledge for Writer {
 }
 
 impl Writer {
-    /// Judges a URL before it is queued.
     pub(crate) fn admit(&mut self, url: &Url, depth: u16) -> Result<Admission> {
         admit(url, depth, Stage::Queue, self)
     }
 
-    /// Logs why a URL is not queued.
     pub(crate) fn not_admitted(&mut self, admission: Admission) -> Result<()> {
         match admission {
             Admission::Admitted(_)
@@ -66,8 +64,7 @@ impl Writer {
         }
     }
 
-    /// Logs a refused URL once, however often it is linked; not if another way had brought it in. Returns
-    /// whether there is a line now.
+    /// Logs a refused URL once, unless the frontier knows it. Returns whether a line was written.
     pub(crate) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
         let url = &refusal.url;
         let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
@@ -77,7 +74,6 @@ impl Writer {
         Ok(fresh)
     }
 
-    /// Queues a link.
     pub(crate) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
         match self.admit(url, depth)? {
             Admission::Admitted(url) => {
@@ -87,13 +83,13 @@ impl Writer {
         }
     }
 
-    /// A link that asks not to be followed: logged once for each URL that nothing else has led to yet.
+    /// Logs a link with rel=nofollow: once for each URL that no other link has led to yet.
     pub(crate) fn pass_by(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
         let Admission::Admitted(url) = self.rules.admit(url, depth) else {
-            // It would not be followed anyway, which is logged in the usual way.
+            // It would not be followed anyway; this is logged as for other links.
             return self.push(url, depth, 0);
         };
-        // Under a name of its own: what is refused for its depth is taken in by a later run.
+        // A separate key: a later run may admit the URL itself, if it was refused for its depth.
         let mut named = url.clone();
         named.set_fragment(Some("nofollow"));
         if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {

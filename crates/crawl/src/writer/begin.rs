@@ -1,4 +1,4 @@
-//! The start of a run: seeds, URLs that earlier rules refused, and pages to look at again.
+//! The start of a run: queues seeds, URLs that earlier rules refused, and pages of a recrawl.
 
 use crate::admission::Admission;
 use crate::error::Result;
@@ -20,12 +20,12 @@ fn by_recrawl() -> Vec<SkipReason> {
     SkipReason::ALL.into_iter().filter(|reason| reason.again() == Again::Recrawl).collect()
 }
 
-/// So many pages to look at again are made durable at a time.
+/// Number of URLs queued between two commits.
 const AGAIN: u64 = 10_000;
 
 impl Writer {
-    /// Queues the seeds and makes them durable, so that a crash at once can be resumed. Seeds that were not fetched are
-    /// queued again.
+    /// Queues the seeds and commits them, so that the crawl can be resumed after any crash. Seeds that were not
+    /// fetched are queued again.
     pub(crate) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
         for seed in seeds {
             let entry = Entry::page(seed.clone(), 0);
@@ -50,13 +50,13 @@ impl Writer {
         }
         match self.committer.seeds.failure(url) {
             Some(failed) => {
-                // Its robots.txt may be another one now.
+                // Its robots.txt may have changed.
                 if matches!(failed.reason, SkipReason::Robots | SkipReason::CrawlDelay) {
                     outdate(&*self.frontier, &host_key(seed))?;
                 }
                 Ok(failed.again != Again::Never)
             }
-            // A version before remembered no reason.
+            // An earlier version stored no reason.
             None => Ok(!self.links_only && self.frontier.knows(url)?),
         }
     }
@@ -68,7 +68,7 @@ impl Writer {
         let mut reasons = retry.to_vec();
         if !before.is_empty() && before != now {
             reasons.extend(rules.changed_since(&before));
-            // Until this has come to its end, the rules of before are the ones that are remembered.
+            // Until this is complete, the stored rules are those of before.
             self.committer.run.rules.clone_from(&before);
         }
         if retry.contains(&SkipReason::Robots) {
@@ -102,7 +102,7 @@ impl Writer {
                 (Some(SitemapPart::Whole | SitemapPart::Entries), _) => {
                     self.sitemap_again(&url)?;
                 }
-                // No rule says how deep those are read.
+                // No rule changes how deep sitemaps are read.
                 (Some(SitemapPart::TooDeep), _) => {}
                 (None, _) => queued += u64::from(self.take_back(&url, skipped.depth)?),
             }
@@ -114,8 +114,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Queues a page that was refused, if the rules admit it now: it was known then, or leased, and may have
-    /// been fetched since.
+    /// Queues a refused page if the rules admit it now. Its URL was known then, or leased, and may have been fetched
+    /// since.
     fn take_back(&self, url: &Url, depth: Option<u16>) -> Result<bool> {
         let depth = depth.unwrap_or(1);
         match self.rules.admit(url, depth) {
@@ -128,15 +128,14 @@ impl Writer {
         }
     }
 
-    /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
-    /// Returns how many pages it wants, those that wait in the queue already among them.
+    /// Queues all known pages for a recrawl: kept pages before their duplicates. Returns the number of pages that it
+    /// requests, including those that were queued before.
     pub(crate) fn again(&mut self) -> Result<u64> {
         self.committer.look.on = true;
         self.committer.look.fetched_before = self.stats.looked_at();
-        // Budgets are those of the look that begins.
         self.stats.begin_look();
         let (mut queued, mut wanted) = (0u64, 0u64);
-        // Seeds first: one that has moved brings the scope of all that moved with it.
+        // Seeds first: a seed that has moved extends the scope.
         for seed in &self.seeds {
             if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
                 && let Admission::Admitted(url) = self.rules.admit(seed, 0)
@@ -151,14 +150,14 @@ impl Writer {
                 let url =
                     std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
                 let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
-                // As far from a seed as it was: its links would else be taken for nearer ones.
+                // Keep the depth: otherwise its links would seem closer to a seed.
                 let depth = match self.rules.have_depth() {
                     true => self.committer.depth_of(url.as_str())?,
                     false => u16::from(!self.seeds.contains(&url)),
                 };
                 let Admission::Admitted(url) = self.rules.admit(&url, depth) else { continue };
                 wanted += 1;
-                // In this order whatever their depth: a copy is held against what is kept now.
+                // In this order at any depth: a copy is compared with what is kept now.
                 let entry = Entry { recent: true, ..Entry::page(url, depth) };
                 if self.frontier.push_again(entry)? {
                     queued += 1;
@@ -168,7 +167,7 @@ impl Writer {
                 }
             }
         }
-        // What was gone the last time may be back.
+        // Pages that were gone the last time may be back.
         let mut gone = Vec::new();
         self.frontier.notes(GONE, &mut |url, note| {
             gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));

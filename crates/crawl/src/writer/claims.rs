@@ -1,4 +1,4 @@
-//! Claims of feeds on the commit thread: follows, samples and withdraws them.
+//! Claims of feeds on the commit thread: follows, verifies and withdraws them.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -16,17 +16,16 @@ use crate::error::Result;
 use crate::feeds::{CLAIM, Check, Claim, RELEASED, Withdrawn};
 
 impl Writer {
-    /// Claims that an earlier run followed.
     pub(crate) fn remember_claims(&mut self) -> Result<()> {
         if self.feeds.lock().is_empty() {
             return Ok(());
         }
         self.each_followed(|writer, url, claim| {
-            // One that was dropped since stands in the log all the same.
+            // A claim that was dropped since is still in the log.
             if writer.feeds.claim(&*writer.frontier, &url).is_some_and(|now| now.of == claim.of) {
                 writer.claims.followed.push((url, claim));
             } else if writer.frontier.note_of(url.as_str(), RELEASED)?.is_none() {
-                // Withdrawn or replaced, and the run was killed before the page was queued.
+                // It was withdrawn or replaced, and the run was killed before the page was queued.
                 writer.release(&url)?;
             }
             Ok(())
@@ -35,7 +34,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Calls `visit` with every claim of the log that was followed.
+    /// Calls `visit` with every followed claim in the log.
     fn each_followed(
         &mut self,
         mut visit: impl FnMut(&mut Self, Url, Claim) -> Result<()>,
@@ -55,8 +54,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Follows a claim, if the page that stands for this one is known or can be fetched; otherwise the
-    /// text would be lost, and the claim is dropped.
+    /// Follows a claim if the representative is known or can be fetched. Otherwise the text would be lost, and the
+    /// claim is dropped. Returns whether it is followed.
     pub(crate) fn follow_claim(&mut self, url: &Url, depth: u16, claim: &Claim) -> Result<bool> {
         if self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_none() {
             match self.rules.admit(&claim.of, depth) {
@@ -79,7 +78,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// The same of a URL that was queued before, such as a seed.
+    /// Follows a claim about a URL that was queued before, such as a seed.
     pub(crate) fn claimed(&mut self, lease: &mut Lease, claim: &Claim) -> Result<End> {
         let (url, depth) = (lease.entry.url.clone(), lease.entry.depth);
         if !self.follow_claim(&url, depth, claim)? {
@@ -89,7 +88,7 @@ impl Writer {
         Ok(End::Done)
     }
 
-    /// Whether a URL that nobody met before is left out by a feed.
+    /// Returns whether a claim excludes a URL that was not known before.
     pub(crate) fn left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool> {
         let Some(claim) = self.feeds.claim(&*self.frontier, url) else { return Ok(false) };
         if self.frontier.knows(url.as_str())? || !self.feeds.is_followed(&claim, url) {
@@ -102,7 +101,7 @@ impl Writer {
         Ok(followed)
     }
 
-    /// What a fetched page says about the claims on it and for it.
+    /// Verifies the claims about a fetched page, and those that name it as the representative.
     pub(crate) fn check_claims(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
         let alike = !matches!(outcome, Outcome::New);
         let mut ended: Vec<(Check, bool)> = Vec::new();
@@ -112,7 +111,7 @@ impl Writer {
             to: host_key(of),
         };
         for (page, feed) in self.claims.waiting.remove(url.as_str()).unwrap_or_default() {
-            // The page that stands for it came after it: the two must be one.
+            // The representative came after the sample: both must be one page.
             let Ok(claimed) = Url::parse(&page) else { continue };
             ended.push((check(feed, &claimed, url), self.are_one(&page, url.as_str())?));
         }
@@ -138,13 +137,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether one of two pages stands for the other, or a third one for both.
+    /// Returns whether two pages have the same representative.
     fn are_one(&self, url: &str, of: &str) -> Result<bool> {
         let one = self.committer.stands_for(url)?;
         Ok(one.is_some() && one == self.committer.stands_for(of)?)
     }
 
-    /// Everything that was spared by a feed, or by its claims on one host, is fetched after all.
+    /// Fetches all URLs that a feed excluded, or those of one host.
     fn withdraw(&mut self, feed: &str, host: Option<&str>) -> Result<()> {
         let of = host.map(|host| format!(" of {host}")).unwrap_or_default();
         tracing::warn!("a check of the feed {feed} failed: what it spared{of} is fetched");
@@ -164,8 +163,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Queues a page that a feed spared, unless it is known by now. The note goes with the same commit, so
-    /// that a killed run neither loses the page nor requests it twice.
+    /// Queues a page that a feed excluded, unless it is known now. The note is in the same commit, so that a killed
+    /// run neither loses the page nor requests it twice.
     fn release(&mut self, url: &Url) -> Result<()> {
         self.frontier.note(url.as_str(), RELEASED, b"1".to_vec());
         if self.committer.store().id_of(url.as_str().as_bytes())?.is_none() {
@@ -174,7 +173,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A recrawl requests what a feed spared.
+    /// Queues all URLs that feeds excluded, for a recrawl.
     pub(crate) fn request_spared(&mut self) -> Result<()> {
         if self.feeds.lock().is_empty() {
             return Ok(());
@@ -185,7 +184,8 @@ impl Writer {
         Ok(())
     }
 
-    /// When nothing else is left: a claim whose other page never came is dropped.
+    /// When nothing else is left, drops claims whose representative was not fetched. Returns whether claims were
+    /// open.
     pub(crate) fn settle_claims(&mut self) -> Result<bool> {
         if self.feeds.open.load(Relaxed) == 0 {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Pages behind a wall of cookies: the page redirects to another address, which sets a cookie and redirects back.
+//! Pages behind a cookie wall: the page redirects to another URL, which sets a cookie and redirects back.
 //!
 //! With cookies, such a page is requested once more in a run. Without them it is a loop, and the log names the flag.
 
@@ -6,10 +6,9 @@ use std::collections::HashSet;
 
 use hapax_url::{UrlKey, url_key};
 
-/// URLs of each kind that are remembered.
 const MAX_URLS: usize = 100_000;
 
-/// What is known of cookies in redirects of this run.
+/// Redirects of this run that set cookies.
 #[derive(Debug, Default)]
 pub(crate) struct CookieWalls {
     keeps_cookies: bool,
@@ -24,19 +23,18 @@ impl CookieWalls {
         Self { keeps_cookies, ..Self::default() }
     }
 
-    /// Remembers that the redirect of this URL set a cookie.
     pub(crate) fn set_cookie(&mut self, url: &str) {
         if self.setters.len() < MAX_URLS {
             self.setters.insert(url_key(url));
         }
     }
 
-    /// Returns whether to request a page again to which redirects lead back: once in a run, if cookies are kept.
+    /// Returns whether to request a page again that redirects lead back to: once in a run, if cookies are kept.
     pub(crate) fn asks_again(&mut self, url: &str) -> bool {
         self.keeps_cookies && self.again.len() < MAX_URLS && self.again.insert(url_key(url))
     }
 
-    /// What the log says besides of a loop over these URLs.
+    /// Returns what the log line of a loop over these URLs adds about cookies.
     pub(crate) fn hint<'u>(&self, mut urls: impl Iterator<Item = &'u str>) -> &'static str {
         match !self.keeps_cookies && urls.any(|url| self.setters.contains(&url_key(url))) {
             true => "; it sets cookies, which are kept with --cookies",

@@ -1,4 +1,4 @@
-//! Leases that ended without a page: what of them is logged and counted.
+//! Leases that ended without a page: logs and counts them.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::page::Unread;
 
 impl Writer {
-    /// The URL was not requested, or its answer is not used.
+    /// Handles a URL that was not requested, or whose response is not used.
     pub(super) fn skipped(
         &mut self,
         lease: &Lease,
@@ -26,7 +26,7 @@ impl Writer {
         Ok(End::Done)
     }
 
-    /// Its answer is no page. `bytes` were transferred, if they count as a page.
+    /// Handles a response that is not a page. `bytes` is its size if it counts as a page.
     pub(super) fn unread(
         &mut self,
         lease: &Lease,
@@ -44,7 +44,7 @@ impl Writer {
         Ok(End::Done)
     }
 
-    /// It is given up for this run, and stays queued.
+    /// Defers a URL to the next run; it stays queued.
     pub(super) fn deferred(
         &mut self,
         lease: &mut Lease,
@@ -57,14 +57,13 @@ impl Writer {
             self.committer.skip_refused(Refusal { again: Some(Again::NextRun), ..refusal })?;
             return Ok(End::Defer { fault });
         }
-        // Nobody misses it.
+        // A probe can be dropped.
         if self.frontier.free(lease, HostAnswer::Failed, Instant::now()) {
             self.host_down(&lease.entry.url)?;
         }
         Ok(End::Done)
     }
 
-    /// The server says that it is not there.
     pub(super) fn gone(&mut self, lease: &Lease, status: u16) -> Result<End> {
         let url = lease.entry.url.as_str();
         if lease.entry.kind == EntryKind::Page {
@@ -77,7 +76,7 @@ impl Writer {
         Ok(End::Done)
     }
 
-    /// robots.txt says that it is the same as `target`.
+    /// Handles a URL that is equivalent to `target` according to robots.txt.
     pub(super) fn clean(&mut self, lease: &Lease, target: &Url) -> Result<End> {
         match lease.entry.kind {
             EntryKind::Sitemap => self.sitemap_is(&lease.entry, target)?,

@@ -1,4 +1,4 @@
-//! Redirects: what happens to both addresses.
+//! Redirects: aliases, moved pages, moved seeds and loops.
 
 use crate::admission::Admission;
 use crate::error::Result;
@@ -9,11 +9,11 @@ use url::Url;
 
 use crate::writer::Writer;
 
-/// Characters that are told of an address that leads nowhere.
+/// Maximum number of characters of an invalid target in the log.
 const MAX_SHOWN: usize = 200;
 
 impl Writer {
-    /// A page that leads elsewhere, for good or not.
+    /// Handles a redirect. `moved`: it is permanent.
     pub(crate) fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<End> {
         let entry = &lease.entry;
         let to = match normalize(target, &self.rules.limits) {
@@ -25,7 +25,7 @@ impl Writer {
             to => to.ok(),
         };
         if to.as_ref() == Some(&entry.url) {
-            // Followed as often as is allowed, and it led here again.
+            // It was followed up to the limit and led here again.
             let hint = self.cookie_walls.hint(std::iter::once(entry.url.as_str()));
             let detail = format!("it leads to itself, or to another spelling: {target}{hint}");
             return self.leads_back(lease, &detail);
@@ -35,7 +35,7 @@ impl Writer {
             let most = self.max_redirects;
             let round = self.committer.redirects_round(&entry.url, to.clone(), most)?;
             if !round.is_empty() {
-                // The first page that was requested of the round.
+                // The page of the loop that was requested first.
                 let hops = entry.hops.saturating_add(1);
                 if hops <= self.max_redirects && self.cookie_walls.asks_again(to.as_str()) {
                     self.committer.end_alias(to)?;
@@ -54,17 +54,17 @@ impl Writer {
                 return self.leads_back(lease, &detail);
             }
         }
-        // A known page has another address now. Where that is not fetched, for whatever reason, the text
-        // would be lost: then it stays under the old one.
+        // A known page has another URL now. If that is not fetched, the text would be lost: then it stays under the
+        // old URL.
         if self.follow(entry, target)? && moved {
             self.committer.gone(entry.url.as_str())?;
         }
-        // As its page is called, if it is fetched.
+        // The alias names the normal form: the page has this URL if it is fetched.
         self.committer.alias(lease, to.as_ref().unwrap_or(target))?;
         Ok(End::Done)
     }
 
-    /// A redirect that leads to no page; it may be another one at the next second look.
+    /// Logs a redirect that leads to no page. The next recrawl requests the URL again.
     fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<End> {
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);
@@ -72,7 +72,7 @@ impl Writer {
         Ok(End::Done)
     }
 
-    /// Whether the target comes into the queue or has a page.
+    /// Returns whether the target is queued or has a page.
     fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
         let hops = from.hops.saturating_add(1);
         if hops > self.max_redirects {
@@ -80,7 +80,7 @@ impl Writer {
             self.committer.skip(target.as_str(), SkipReason::Redirects, &detail)?;
             return Ok(false);
         }
-        // What a seed names as its own address has its depth too, as has every known page on a second look.
+        // The target of a seed has the seed's depth, as has every known page in a recrawl.
         let from_seed = from.kind == EntryKind::Page && self.seeds.contains(&from.url);
         if from_seed && leads_away(&from.url, target) {
             // Probably a parked domain, or a site that was sold.
@@ -100,7 +100,7 @@ impl Writer {
             }
         }
         if from_seed {
-            // A seed that moved takes its scope along: http://x to https://www.x.
+            // A moved seed extends the scope: http://x to https://www.x.
             self.rules.seed_moved(target);
             if let Ok(normal) = normalize(target, &self.rules.limits) {
                 self.committer.seeds.add(&normal);
@@ -118,13 +118,13 @@ impl Writer {
                 if self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })? {
                     return Ok(true);
                 }
-                // What is only known may have been refused, or answered with an error.
+                // A URL that is only known may have been refused, or answered with an error.
                 let known = self.committer.store().id_of(url.as_str().as_bytes())?.is_some();
                 if from_seed && known {
                     // A sitemap or another page led there before.
                     self.committer.run.seed_fetched = Some(true);
                 }
-                // A recrawl requests it too.
+                // In a recrawl it may still be queued.
                 Ok(known || self.frontier.is_waiting(url.as_str())?)
             }
             other => self.not_admitted(other).map(|()| false),
@@ -132,8 +132,8 @@ impl Writer {
     }
 }
 
-/// Returns whether a redirect leads to another registrable domain. Address literals and names without a domain count as the
-/// same site.
+/// Returns whether a redirect leads to another registrable domain. IP addresses and names without a domain count as
+/// the same site.
 fn leads_away(from: &Url, to: &Url) -> bool {
     let is_name = |url: &Url| {
         let site = registrable_site(url);

@@ -1,4 +1,4 @@
-//! Crawls as an embedder makes them.
+//! Crawls as an embedder runs them.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -26,7 +26,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     done
 }
 
-/// A web of so many pages, each of which links to the next one.
+/// A web of `pages` pages, each of which links to the next one.
 fn chain(pages: usize) -> Web {
     let subjects = ["river", "bridge", "lamp", "orchard", "clock", "map", "ferry", "well"];
     let page = |at: usize| {
@@ -66,7 +66,7 @@ fn a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice() {
     let folder = tempfile::tempdir().unwrap();
     let first = block_on(resume::crawl(serve(), folder.path(), quick(), 1)).unwrap();
     assert!(!first.complete && first.pages.fetched >= 1, "{first:?}");
-    // Another address of the server is another site: so the pages come from a map.
+    // Another address of the server would be another site, so the pages come from a map.
     let folder = tempfile::tempdir().unwrap();
     let web = chain(30);
     let mut told = Vec::new();
@@ -144,7 +144,6 @@ fn an_observer_that_fails_or_panics_stops_the_crawl_which_can_go_on() {
     assert!(matches!(&failed, Error::Observer(why) if why.to_string().contains("database")));
     let panicked = run(Some(true)).unwrap_err();
     assert!(matches!(&panicked, Error::ObserverPanicked(why) if why.contains("embedder")));
-    // Nothing is lost.
     let report = run(None).unwrap();
     assert_eq!((report.pages.indexed, report.complete), (12, true));
 }

@@ -1,6 +1,5 @@
-// A site of two texts and a copy, on loopback; and a folder for a crawl.
+// A site on loopback with two texts and a copy, and a folder for a crawl.
 
-/// Serves the site and has it crawled.
 #[allow(dead_code, clippy::unwrap_used, reason = "of the README's example")]
 pub(crate) fn run<F, E>(crawl: impl FnOnce(url::Url, &'static std::path::Path) -> F)
 where
@@ -14,7 +13,7 @@ where
     std::fs::remove_dir_all(folder.path()).unwrap();
 }
 
-/// The text of a page; others have other words.
+/// Returns a page. Pages of other subjects have other words.
 #[allow(dead_code, reason = "each test uses a part")]
 pub(crate) fn article(subject: &str) -> String {
     let lines = ["is long", "is old", "was built by hand", "has no end", "is known to all of them"];
@@ -30,7 +29,7 @@ pub(crate) fn article(subject: &str) -> String {
     format!("<html lang=en><title>{subject}</title><body>{text}")
 }
 
-/// The address of the site.
+/// Starts the site. Returns its URL.
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 pub(crate) fn serve() -> url::Url {
     use std::io::{BufRead, BufReader, Write};

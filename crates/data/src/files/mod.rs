@@ -1,5 +1,4 @@
-//! Files that others may have prepared: inputs that may not lead out of a folder, and outputs that may
-//! not be written through a link.
+//! Files that others may have prepared: inputs must not leave a folder, outputs must not follow a link.
 
 mod output;
 mod private;

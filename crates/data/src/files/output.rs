@@ -1,5 +1,4 @@
-//! Files that are written whole: beside their place, under a name that nobody can guess, and put there
-//! in one step. A link at that place is replaced and never written through.
+//! Files that are written under a random name, then renamed. A link with the final name is replaced, never followed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -9,27 +8,26 @@ use tempfile::NamedTempFile;
 
 use super::root::{is_of_system, without_links};
 
-/// How unfinished files are called: this, random letters, and `ENDING`.
 const BEGINNING: &str = ".hapax-";
 const ENDING: &str = ".tmp";
-/// Random letters of such a name: more than anybody can guess.
+/// Random letters of such a name, so that it cannot be guessed.
 const LETTERS: usize = 16;
-/// The mode of files for everybody, before the mask of the process.
+/// The mode of public files, before the umask.
 const FOR_ALL: u32 = 0o666;
-/// The mode of files that may hold secrets.
+/// The mode of files that may have secrets.
 const FOR_OWNER: u32 = 0o600;
 
-/// A file of results; it appears under its name when it is finished.
+/// An output file, which appears under its name when it is finished.
 #[derive(Debug)]
 pub enum NewFile {
-    /// Unfinished, and its name.
+    /// A temporary file, and its final name.
     Beside(NamedTempFile, PathBuf),
     /// A pipe or device, which cannot be replaced.
     Direct(File),
 }
 
 impl NewFile {
-    /// Where a person wants a result: a file is replaced; a pipe or device is written to.
+    /// Opens an output that a person named: a file will be replaced, a pipe or device written to.
     pub fn create(path: &Path) -> io::Result<Self> {
         if is_of_system(path) {
             return Ok(Self::Direct(OpenOptions::new().write(true).truncate(true).open(path)?));
@@ -43,11 +41,11 @@ impl NewFile {
             }
             Ok(meta) if meta.is_file() => match Self::replacing(path) {
                 Ok(Self::Beside(file, name)) => {
-                    // Whoever could not read the file of before cannot read the next one.
+                    // Keep the permissions of the old file.
                     file.as_file().set_permissions(meta.permissions())?;
                     Ok(Self::Beside(file, name))
                 }
-                // The folder takes no new file, but the old one may be written to.
+                // The folder is not writable, but the old file may be.
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     let mut options = OpenOptions::new();
                     without_links(options.write(true).truncate(true));
@@ -59,14 +57,14 @@ impl NewFile {
         }
     }
 
-    /// Takes the place of whatever has this name, a pipe too.
+    /// Opens an output that replaces any file of this name, even a pipe.
     pub fn replacing(path: &Path) -> io::Result<Self> {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let file = beside(folder.unwrap_or(Path::new(".")), FOR_ALL)?;
         Ok(Self::Beside(file, path.to_owned()))
     }
 
-    /// Puts the file under its name.
+    /// Renames the file to its final name.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Beside(file, path) => file.persist(path).map(drop).map_err(|error| error.error),
@@ -74,7 +72,7 @@ impl NewFile {
         }
     }
 
-    /// Makes what was written durable; a pipe has nothing to make durable.
+    /// Makes the file durable; does nothing for a pipe.
     pub fn sync(&self) -> io::Result<()> {
         match self {
             Self::Beside(file, _) => file.as_file().sync_all(),
@@ -82,7 +80,7 @@ impl NewFile {
         }
     }
 
-    /// Whether a person sees it.
+    /// Returns whether it is a terminal.
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Direct(file) if file.is_terminal())
     }
@@ -104,8 +102,7 @@ impl Write for NewFile {
     }
 }
 
-/// Replaces the file `name` in `folder` in one step that survives a power cut. A `secret` one is its
-/// owner's alone before its first byte.
+/// Replaces the file `name` in `folder` atomically and durably. A `secret` file is only for its owner from the start.
 pub fn replace(folder: &Path, name: &str, content: &[u8], secret: bool) -> io::Result<()> {
     let mut file = beside(folder, if secret { FOR_OWNER } else { FOR_ALL })?;
     file.as_file_mut().write_all(content)?;
@@ -117,7 +114,7 @@ pub fn replace(folder: &Path, name: &str, content: &[u8], secret: bool) -> io::R
     Ok(())
 }
 
-/// Removes what a run that was killed left unfinished in a folder that this process holds.
+/// Removes temporary files of a killed run from a folder that this process has locked.
 pub fn remove_leftovers(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -125,7 +122,7 @@ pub fn remove_leftovers(folder: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(BEGINNING)?.strip_suffix(ENDING))
             .is_some_and(|letters| letters.len() == LETTERS);
-        // As the version before called them; a link of that name is removed, not followed.
+        // Temporary names of earlier versions. A link of that name is removed, not followed.
         let is_old = ["crawl.toml.tmp", "summary.json.tmp", "worker.tmp", "discarded.index.tmp"]
             .iter()
             .any(|old| name == *old);
@@ -135,7 +132,7 @@ pub fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// A new file in `folder` that nobody else has opened.
+/// Creates a temporary file in `folder` that no other process can have opened.
 fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(BEGINNING).suffix(ENDING).rand_bytes(LETTERS);
@@ -176,7 +173,7 @@ mod tests {
         let meta = out.symlink_metadata().unwrap();
         assert_eq!((meta.is_file(), meta.permissions().mode() & 0o777), (true, 0o640));
         assert!(NewFile::create(folder.path()).is_err());
-        // One that is never finished leaves the file of before, and nothing beside it.
+        // An unfinished output leaves the old file, and no other file.
         drop(NewFile::create(&out).unwrap());
         assert_eq!(std::fs::read_to_string(&out).unwrap(), "newer");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);

@@ -1,16 +1,16 @@
-//! Pages that a host shows to somebody it knows are for the owner of the data directory alone.
+//! Restricts files to the owner of the data directory, for pages that require a login.
 
 use std::io;
 use std::path::Path;
 
-/// From now on this process creates files of mode 0600 and folders of mode 0700.
+/// From now on this process creates files with mode 0600 and folders with mode 0700.
 pub fn for_owner_only() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
-/// Takes a file, or a folder with all that it holds, from group and others. Links stay as they are, and
-/// nothing is reached through one, whoever puts it there meanwhile.
+/// Removes the access of group and others to a file, or to a folder with its contents. Links are never followed, even
+/// if they appear during the call.
 pub fn close_to_others(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return close(rustix::fs::CWD, path);
@@ -31,7 +31,7 @@ fn close(folder: impl rustix::fd::AsFd, name: impl rustix::path::Arg + Copy) -> 
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = match openat(&folder, name, how, Mode::empty()) {
         Ok(opened) => opened,
-        // Gone, as files of the index go; a link; a socket.
+        // Removed meanwhile (as index files are), a link, or a socket.
         Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(()),
         Err(Errno::ACCESS) => {
             let stat = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;

@@ -1,4 +1,4 @@
-//! Regular files below a folder, reached without following a single link.
+//! Regular files below a folder, opened without following any link.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -7,9 +7,9 @@ use std::path::{Component, Path, PathBuf};
 /// A folder below which input may name files.
 #[derive(Debug)]
 pub struct Root {
-    /// As a person named it, absolute.
+    /// The path as given, absolute.
     given: PathBuf,
-    /// The folder itself: a link to it was followed once, when it was opened.
+    /// The folder itself: a link to it was followed once, on opening.
     real: PathBuf,
     #[cfg(unix)]
     folder: rustix::fd::OwnedFd,
@@ -18,7 +18,7 @@ pub struct Root {
 impl Root {
     /// Opens a folder that a person named; it may be a link.
     pub fn open(path: &Path) -> io::Result<Self> {
-        // The folder of a file that was named without one.
+        // The parent of a file name without a folder.
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let real = path.canonicalize()?;
         if !real.is_dir() {
@@ -35,8 +35,8 @@ impl Root {
         })
     }
 
-    /// Opens a regular file below the folder: a relative path begins there, an absolute one must lead
-    /// there. Links, pipes, devices and `..` are refused, and nothing is waited for.
+    /// Opens a regular file below the folder. A relative path begins there, an absolute one must be below it. Links,
+    /// pipes, devices and `..` are refused. Never blocks.
     pub fn file(&self, path: &Path) -> io::Result<File> {
         let relative = self.relative(path).ok_or_else(|| {
             let root = self.given.display();
@@ -61,18 +61,18 @@ impl Root {
         return walked(&self.real, folders, name);
     }
 
-    /// The path from the folder on; `None` for one that leads elsewhere.
+    /// Returns the path relative to the folder; `None` if it is elsewhere.
     fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         if !path.has_root() {
             return Some(path);
         }
-        // What is behind `..` may be anywhere; so is what is behind it lexically.
+        // Behind a link `..` may lead anywhere.
         if path.components().any(|component| component == Component::ParentDir) {
             return None;
         }
         let below = |root: &Path| path.strip_prefix(root).ok();
         below(&self.given).or_else(|| below(&self.real)).or_else(|| {
-            // The same folder by another name, through a link above it.
+            // The same folder by another path, through a link above it.
             let root = path.ancestors().find(|folder| self.is_same(folder))?;
             path.strip_prefix(root).ok()
         })
@@ -89,8 +89,8 @@ impl Root {
     }
 }
 
-/// Whether a path names a device, or what a process has open: such a place is written to and never
-/// replaced, and no input lies beside it. A file in `/dev/shm` is a file.
+/// Returns whether a path is a device or a file of a process. Such a file is written to and never replaced, and its
+/// folder has no inputs. A file in `/dev/shm` is an ordinary file.
 pub fn is_of_system(path: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
@@ -118,7 +118,7 @@ const fn is_device(_: &Path) -> bool {
     false
 }
 
-/// Opens a regular file of a folder where others may write: no link is followed, no pipe waited for.
+/// Opens a regular file in a folder where others may write: follows no link and never waits for a pipe.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     if !path.symlink_metadata()?.is_file() {
         return Err(refused("not a regular file"));
@@ -130,8 +130,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("not a regular file")) }
 }
 
-/// Opens a file of the data directory for reading. Its owner may have put it elsewhere behind a link, but
-/// a pipe or folder in its place is an error instead of a wait.
+/// Opens a file of the data directory for reading. It may be a link; a pipe or folder is an error instead of a wait.
 pub fn open_stored(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -144,7 +143,7 @@ pub fn open_stored(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("not a regular file")) }
 }
 
-/// The last part of a path must not be a link, and a pipe is an error instead of a wait.
+/// Refuses a link as the last part of a path, and never waits for a pipe.
 pub fn without_links(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
@@ -172,13 +171,13 @@ mod below {
 
     use super::refused;
 
-    /// How a folder is opened on the way to a file. Its names need not be readable.
+    /// Flags for a folder on the path, which need not be readable.
     const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC).union(SEARCH);
     #[cfg(target_os = "linux")]
     const SEARCH: OFlags = OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
     const SEARCH: OFlags = OFlags::RDONLY;
-    /// How the file is opened: no link, no wait for the other end of a pipe.
+    /// Flags for the file: no link, no wait for the other end of a pipe.
     const FILE: OFlags = OFlags::RDONLY
         .union(OFlags::CLOEXEC)
         .union(OFlags::NOFOLLOW)
@@ -209,11 +208,11 @@ mod below {
         match kind(at, name)? {
             FileType::RegularFile => {}
             FileType::Symlink => return Err(is_link(name)),
-            // To open a pipe or a device may already do something.
+            // To open a pipe or device may already have side effects.
             _ => return Err(refused("not a regular file")),
         }
         let file = openat(at, name, FILE, Mode::empty())?;
-        // Somebody may have put something else there in between.
+        // The file may have been replaced in between.
         if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile
             || is_of_processes(&file)
         {
@@ -234,7 +233,7 @@ mod below {
         ))
     }
 
-    /// The files of /proc hold what processes keep to themselves, and call themselves regular.
+    /// Files in /proc have secrets of processes, but report themselves as regular.
     #[cfg(target_os = "linux")]
     fn is_of_processes(file: &OwnedFd) -> bool {
         rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type == rustix::fs::PROC_SUPER_MAGIC)
@@ -287,7 +286,6 @@ mod tests {
         symlink(&base, inside.join("up")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, inside.join("pipe"), rustix::fs::Mode::RWXU).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
-        // The root itself may be a link.
         let root = Root::open(&base.join("link")).unwrap();
         let absolute = |path: &str| base.join(path).display().to_string();
         for path in ["sub/a.html", "./sub/./a.html", "sub//a.html"] {
@@ -328,7 +326,7 @@ mod tests {
     fn the_files_of_processes_are_refused_even_below_the_root_of_all() {
         let root = Root::open(Path::new("/")).unwrap();
         let error = root.file(Path::new("/proc/self/environ")).unwrap_err().to_string();
-        // `self` is a link as well.
+        // `self` is a link, so it is refused as one.
         assert!(error.contains("link"), "{error}");
         let own = format!("/proc/{}/environ", std::process::id());
         let error = root.file(Path::new(&own)).unwrap_err().to_string();

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-/// No page or text is larger: one of this size takes some seconds and half a gigabyte to read.
+/// Largest page or text: reading one of this size takes seconds and half a gigabyte.
 const MAX_FILE: u64 = 32 << 20;
-/// Bytes by which a file is known.
+/// Bytes that determine the kind of a file.
 const HEAD: u64 = 1024;
 const BUFFER: usize = 1 << 18;
 
 /// Reads a file that a person named, or stdin for `-`, gzipped or plain.
 ///
 /// # Errors
-/// From the file, or where it is larger than 32 MiB.
+/// From the file, or if it is larger than 32 MiB.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     if path == Path::new("-") { within(io::stdin()) } else { within(File::open(path)?) }
 }
@@ -23,15 +23,15 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads an input to its end, gzipped or plain.
 ///
 /// # Errors
-/// From the file, or where it is larger than 32 MiB.
+/// From the file, or if it is larger than 32 MiB.
 pub fn within(from: impl Read) -> io::Result<Vec<u8>> {
     gunzip(as_it_lies(from)?)
 }
 
-/// Reads an input to its end.
+/// Reads an input to its end, without decompression.
 ///
 /// # Errors
-/// From the file, or where it is larger than 32 MiB.
+/// From the file, or if it is larger than 32 MiB.
 pub fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let count = from.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
@@ -44,9 +44,8 @@ pub fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How a file begins, unpacked: enough to tell what it is. Where that is damaged, as much as can be read:
-/// whoever reads the file whole tells more, and may read beyond the damage. And the whole of it as it
-/// lies there, for of a pipe nothing can be read twice.
+/// Returns the first bytes of a file, decompressed, which determine its kind, and a reader of the whole file: a pipe
+/// cannot be read twice. Damage only shortens the first bytes, because the later read reports it.
 ///
 /// # Errors
 /// From the file.
@@ -57,12 +56,12 @@ pub fn head_and_whole<R: Read>(mut file: R) -> io::Result<(Vec<u8>, impl Read + 
     Ok((head, io::Cursor::new(start).chain(file)))
 }
 
-/// The bytes of an input of any length, unpacked if they are gzipped.
+/// Returns a reader of an input of any length, decompressed if it is gzipped.
 ///
 /// # Errors
 /// From the input.
 pub fn unpacked<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
-    // A pipe may give them one by one.
+    // A pipe may deliver them one by one.
     let mut start = Vec::new();
     input.by_ref().take(2).read_to_end(&mut start)?;
     let gzipped = is_gzip(&start);
@@ -77,8 +76,8 @@ fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// The next line with its end; `None` after the last one. Of one that is longer than `max` one byte
-/// more than that is kept, and the rest is read over.
+/// Returns the next line with its end; `None` after the last one. A line longer than `max` is cut after `max` + 1
+/// bytes, and the rest is skipped.
 ///
 /// # Errors
 /// From the input.
@@ -101,7 +100,6 @@ pub fn read_line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Vec<
     Ok(Some(line))
 }
 
-/// Undoes gzip if the bytes are gzipped.
 fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if !is_gzip(&bytes) {
         return Ok(bytes);

@@ -1,4 +1,4 @@
-//! A document of a JSONL file, as `crawl dedup` and `crawl pages` take them.
+//! A document of a JSONL file, the input of `crawl dedup` and `crawl pages`.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::kind::page_kind;
 
-/// A longer line is an error.
+/// Longest line in bytes.
 pub const MAX_LINE: usize = 64 << 20;
 
-/// What is wrong with a line. It is one line to the parser too, whatever its number is in the file.
+/// Describes an error without the parser's line number, which is always 1.
 fn said(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -23,11 +23,11 @@ fn said(error: &serde_json::Error) -> String {
 /// One document of the input.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Item {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// Its URL.
     pub url: Option<String>,
-    /// Its title, which replaces that of the page.
+    /// Its title, which replaces the page's title.
     pub title: Option<String>,
     content_type: Option<String>,
     text: Option<String>,
@@ -36,10 +36,10 @@ pub struct Item {
 }
 
 impl Item {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the error.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         if line.len() > MAX_LINE {
             return Err(format!("a line of more than {MAX_LINE} bytes"));
@@ -50,7 +50,7 @@ impl Item {
         serde_json::from_slice(line).map_err(|error| said(&error))
     }
 
-    /// The same of a page that may be called by its address alone, as `crawl export` writes it.
+    /// Does the same, but accepts a URL instead of an id, as `crawl export` writes it.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -64,10 +64,10 @@ impl Item {
         })
     }
 
-    /// The content type and bytes, from whichever of the three ways was used; `read` opens files.
+    /// Returns the content type and bytes from the field that is set; `read` opens files.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the error.
     pub fn body(
         &self,
         read: impl FnOnce(&str) -> Result<Vec<u8>, String>,

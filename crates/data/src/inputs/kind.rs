@@ -1,10 +1,10 @@
-//! The kind of a file of stored pages: by its bytes, or by its name where these are ambiguous.
+//! The kind of a file of stored pages: by its bytes, or by its name if they are ambiguous.
 
 use std::path::Path;
 
 use hapax_page::Kind;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredKind {
     /// A WARC or ARC file.
@@ -13,24 +13,24 @@ pub enum StoredKind {
     Lines,
     /// A page of this content type.
     Page(&'static str),
-    /// A text that may be anything: source, styles, data.
+    /// Text that may be anything: source code, styles, data.
     Text(&'static str),
     /// None of these.
     Nothing,
 }
 
-/// How files begin that are no text, though a text may begin with as few zeros.
+/// Magic bytes of binary files, which may have no zero byte in their first bytes.
 const NO_TEXT: [&[u8]; 7] =
     [b"%PDF-", b"%!PS", b"{\\rtf", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04"];
 
 impl StoredKind {
-    /// Whether it is taken though nobody named it.
+    /// Returns whether files of this kind in a folder are read.
     pub const fn is_among_pages(self) -> bool {
         matches!(self, Self::Warc | Self::Page(_))
     }
 }
 
-/// What the file of this name holds that begins like that, unpacked.
+/// Returns the kind of a file by its name and its first bytes, decompressed.
 pub fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -51,7 +51,7 @@ pub fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     };
     let is_text = !NO_TEXT.iter().any(|magic| head.starts_with(magic));
     match (named, Kind::of(None, head).filter(|_| is_text)) {
-        // A page without text is one too.
+        // An empty page is a page too.
         (Some(named), _) if head.is_empty() => StoredKind::Page(named),
         (Some(named), Some(_)) => StoredKind::Page(named),
         (None, Some(Kind::Html)) => StoredKind::Page("text/html"),
@@ -60,15 +60,14 @@ pub fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     }
 }
 
-/// What a file that somebody named is read as, or why it is no page.
+/// Returns how a file that a person named is read.
 ///
 /// # Errors
-/// Why it is no page.
+/// Why it is not a page.
 pub fn page_kind(path: &Path, bytes: &[u8]) -> Result<Kind, &'static str> {
     let kind = match stored_kind(path, bytes) {
         StoredKind::Page(named) | StoredKind::Text(named) => Kind::of(Some(named), bytes),
         StoredKind::Lines => Kind::of(None, bytes),
-        // A page without text is one too.
         StoredKind::Nothing => bytes.is_empty().then_some(Kind::Plain),
         StoredKind::Warc => return Err("an archive of pages: `crawl pages` reads it"),
     };

@@ -1,4 +1,4 @@
-//! Inputs of stored pages: files that a person names, files that an input names, gzip, documents of JSONL files, seeds.
+//! Inputs of commands: files that a person or an input names, gzip, documents of JSONL files, seeds.
 
 mod compressed;
 mod document;

@@ -1,5 +1,4 @@
-//! Files that a person names on the command line, and files that the input names: the latter only below
-//! a folder.
+//! Files that a person names on the command line, and files that an input names: the latter only below a folder.
 
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -13,17 +12,15 @@ use super::compressed::within;
 use crate::error::Error;
 use crate::files::Root;
 
-/// Bytes that are read of a pipe at a time.
 const PIECE: usize = 1 << 16;
-/// Pieces of a pipe that are read ahead.
 const PIECES_AHEAD: usize = 4;
-/// How often a wait for a pipe looks whether somebody has asked this process to end.
+/// Interval at which a wait for a pipe checks the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Opens the folder of `--root`, below which inputs may name files.
 ///
 /// # Errors
-/// [`Error::Invalid`] where it cannot be read.
+/// [`Error::Invalid`] if it cannot be read.
 pub fn root_of(path: &Path) -> Result<Root, Error> {
     Root::open(path).map_err(|error| {
         let path = path.display();
@@ -34,7 +31,7 @@ pub fn root_of(path: &Path) -> Result<Root, Error> {
 /// Reads a file that a JSON line names.
 ///
 /// # Errors
-/// In words for the line: it is not below `root`, or cannot be read.
+/// A description: the file is not below `root`, or cannot be read.
 pub fn read_named(root: Option<&Root>, path: &str) -> Result<Vec<u8>, String> {
     let Some(root) = root else {
         return Err(format!(
@@ -48,7 +45,7 @@ pub fn read_named(root: Option<&Root>, path: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Opens what a person named: a file at once; a pipe or terminal so that a signal ends the wait for it.
+/// Opens a file that a person named. A pipe or terminal is read by another thread, so that a signal ends the wait.
 ///
 /// # Errors
 /// From the file.
@@ -60,11 +57,11 @@ pub fn open_named(path: &Path, stop: &Arc<AtomicBool>) -> io::Result<Box<dyn Rea
         return Ok(Box::new(File::open(path)?));
     }
     let path = path.to_owned();
-    // To open a pipe is to wait for who writes it.
+    // Opening a pipe waits for its writer.
     Ok(Box::new(Waiting::begin(|| File::open(path), stop)?))
 }
 
-/// An input that another thread waits for.
+/// An input that another thread reads.
 #[derive(Debug)]
 struct Waiting {
     pieces: Receiver<io::Result<Vec<u8>>>,
@@ -124,7 +121,7 @@ impl Read for Waiting {
     }
 }
 
-/// The end of a wait by a signal.
+/// The error if a signal ended a wait.
 #[derive(Debug)]
 struct Stopped;
 
@@ -136,7 +133,7 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Whether a signal ended the wait for an input: the input is not to blame.
+/// Returns whether a signal ended the wait for an input, so that the input is not invalid.
 pub fn is_stop(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
 }

@@ -9,12 +9,10 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
-/// Larger than any list that a person keeps.
 const MAX_BYTES: u64 = 1 << 30;
-/// Characters of a bad line that are shown.
 const SHOWN: usize = 100;
 
-/// Reads the seeds, all or none: a bad line is an error before anything is fetched.
+/// Reads all seeds; a single bad line is an error.
 ///
 /// # Errors
 /// [`Error::Invalid`] with file and line.
@@ -43,7 +41,7 @@ pub fn read_seeds(path: &Path, limits: &UrlLimits) -> Result<Vec<Url>> {
     parse_seeds(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name, limits)
 }
 
-/// Returns the seeds of a text, each once, in its order. `name` is that of the file.
+/// Parses seeds, each once, in order. `name` is the file's name.
 ///
 /// # Errors
 /// [`Error::Invalid`] with `name` and line.
@@ -51,7 +49,7 @@ pub fn parse_seeds(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url
     let mut seeds: Vec<Url> = Vec::new();
     let mut known = HashSet::new();
     for (number, line) in text.lines().enumerate() {
-        // A comment begins the line, or stands behind white space: in a URL neither can.
+        // A comment begins the line or follows white space. A URL has neither form.
         let comment = line.match_indices('#').find(|(at, _)| {
             line.get(..*at).is_some_and(|before| before.trim_end().len() < *at || before.is_empty())
         });
@@ -67,7 +65,7 @@ pub fn parse_seeds(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url
             bad(&format!("is no URL ({error}); write it like https://example.org/"))
         })?;
         if !url.username().is_empty() || url.password().is_some() {
-            // Not shown: it is a secret.
+            // The line is not shown: it has a password.
             return Err(Error::Invalid(format!(
                 "{name}, line {}: a user name and a password in a URL are not sent; leave them out and use --header \
                  \"Authorization: Basic ...\", which goes to the seeds' hosts alone",

@@ -1,4 +1,4 @@
-//! Counts pairs of site and line in bounded memory: partitions the pairs into temporary files by the hash of the line, and
+//! Counts pairs of site and line in bounded memory: partitions them into temporary files by the hash of the line, and
 //! sorts one partition at a time.
 
 use std::fs::File;
@@ -6,13 +6,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::error::{Context, Result};
 
-/// Number of partitions.
 const PARTS: usize = 64;
 /// Pairs of a partition that are buffered in memory: 256 KiB.
 const WAITING: usize = 16_384;
-/// Bytes of a pair.
 const PAIR: usize = 16;
-/// Returns the context of I/O errors.
 fn files() -> String {
     format!("temporary files of the export in {} (TMPDIR)", std::env::temp_dir().display())
 }
@@ -35,7 +32,6 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Counts a pair once more.
     pub(super) fn add(&mut self, site: u64, line: u64) -> Result<()> {
         let part = usize::try_from(line % PARTS as u64).unwrap_or(0);
         let Some(part) = self.parts.get_mut(part) else { return Ok(()) };
@@ -43,7 +39,7 @@ impl Counter {
         if part.waiting.len() < WAITING { Ok(()) } else { part.write() }
     }
 
-    /// Calls `each` with every pair and how often it was added, part by part and in the order of hashes.
+    /// Calls `each` with every pair and its count, partition by partition, in the order of hashes.
     pub(super) fn count(self, each: &mut impl FnMut(u64, u64, u32)) -> Result<()> {
         for part in self.parts {
             let mut pairs = part.read()?;
@@ -96,7 +92,7 @@ mod tests {
         for pairs in [1_000_u64, 3 * (PARTS * WAITING) as u64] {
             let (mut counter, mut expected) = (Counter::default(), BTreeMap::new());
             for i in 0..pairs {
-                // A few lines of many sites, and one part that is larger than the others.
+                // Seven sites, and one partition that is larger than the others.
                 let (site, line) = (i % 7, if i % 2 == 0 { 64 } else { i % 1_001 });
                 counter.add(site, line).unwrap();
                 *expected.entry((site, line)).or_insert(0) += 1;

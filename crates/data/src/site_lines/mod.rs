@@ -1,9 +1,8 @@
-//! Site boilerplate: lines that a site repeats, such as notices, teasers and "follow us".
+//! Site boilerplate: lines that a site repeats, such as notices, teasers and "follow us". A single page does not show
+//! which of its lines these are. Fingerprints are not affected.
 //!
-//! A line is repeated if at least [`MIN_PAGES`] kept pages of one registrable domain contain it. Only kept pages are counted, so
-//! a page and its near-duplicates count once. The result does not depend on the order of pages.
-//!
-//! One page alone cannot show which of its lines are boilerplate of this kind. Fingerprints are not affected.
+//! A line is repeated if at least [`MIN_PAGES`] kept pages of one registrable domain contain it. Only kept pages
+//! count, so a page and its near-duplicates count once. The result does not depend on the order of pages.
 
 mod count;
 
@@ -20,10 +19,9 @@ use crate::error::Result;
 const MIN_PAGES: u32 = 3;
 /// Maximum number of repeated lines of a site, the most frequent first: 128 KiB.
 const MAX_LINES_PER_SITE: usize = 8_192;
-/// Minimum number of words of a run of repeated lines that is removed from the middle of a text. Repeated headings of a
-/// manual are shorter.
+/// Minimum words of a repeated run that is removed from the middle of a text. Headings of a manual are shorter.
 const MIN_RUN_WORDS: usize = 8;
-/// A text of which a smaller share would remain is not changed.
+/// Minimum share of a text that must remain; otherwise it is not changed.
 const MIN_REST: f64 = 0.3;
 
 /// Counts the lines of all pages.
@@ -52,7 +50,7 @@ impl SiteLinesBuilder {
     /// Adds the text of a kept page.
     ///
     /// # Errors
-    /// Those of the temporary files that hold the lines of large crawls.
+    /// From the temporary files, which large crawls need.
     ///
     /// # Complexity
     /// Linear in the text; at most 16 MiB of memory for all pages.
@@ -65,10 +63,10 @@ impl SiteLinesBuilder {
     /// Counts the lines.
     ///
     /// # Errors
-    /// Those of the temporary files.
+    /// From the temporary files.
     ///
     /// # Complexity
-    /// O(n log n) for n lines of pages, of which a 64th part is in memory at a time; then 16 bytes for each repeated line.
+    /// O(n log n) for n lines, of which a 64th is in memory at a time; then 16 bytes for each repeated line.
     pub fn build(self) -> Result<SiteLines> {
         let mut sites: BTreeMap<u64, Vec<(u32, u64)>> = BTreeMap::new();
         self.counter.count(&mut |site, line, pages| {
@@ -87,8 +85,8 @@ impl SiteLinesBuilder {
 }
 
 impl SiteLines {
-    /// Removes the repeated lines of its site from the text of a page: runs at the beginning or the end, and runs of eight
-    /// words or more in between. Keeps the title. Returns the whole text if less than 30 % of it would remain.
+    /// Removes the repeated lines of its site from the text of a page: runs at the beginning or the end, and runs of
+    /// eight words or more in between. Keeps the title. Returns the whole text if less than 30 % of it would remain.
     ///
     /// # Complexity
     /// Linear in the text.
@@ -133,7 +131,7 @@ fn site_hash(url: &str) -> u64 {
     xxh3_64(site.as_bytes())
 }
 
-/// The hash of a line without case and surplus spaces; `None` for an empty line.
+/// Returns the hash of a line without case and extra spaces; `None` for an empty line.
 fn line_hash(line: &str) -> Option<u64> {
     let mut normal = String::with_capacity(line.len());
     for word in line.split_whitespace() {

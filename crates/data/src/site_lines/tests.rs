@@ -35,7 +35,7 @@ fn a_notice_goes_and_a_repeated_heading_in_the_text_stays() {
     let cleaned = lines.clean("https://a.example/4", "", &text);
     assert_eq!(cleaned.text, format!("{bear}\n\nExample\n{bear}\n{bear}"));
     assert_eq!(cleaned.removed, 3);
-    // On the other site it was seen once.
+    // The other site has it once.
     assert_eq!(lines.clean("https://b.example/4", "", &text), Cleaned { text, removed: 0 });
 }
 
@@ -51,7 +51,7 @@ fn a_title_stays_and_so_does_a_text_of_which_little_else_remains() {
 #[test]
 fn a_line_of_two_pages_is_not_the_sites() {
     let lines = learnt(&[
-        // Twice on one page is once.
+        // Twice on one page counts once.
         ("http://a.example/1", &format!("{NOTICE}\n{NOTICE}")),
         ("http://a.example/2", NOTICE),
     ]);
@@ -74,7 +74,7 @@ fn a_site_remembers_its_most_frequent_lines() {
 }
 
 proptest! {
-    /// The order of pages changes nothing, and what remains are lines of the text in their order.
+    /// The order of pages changes nothing. The remaining lines are lines of the text, in order.
     #[test]
     fn order_changes_nothing(
         mut pages in prop::collection::vec(prop::collection::vec("[ab ]{0,3}", 0..8), 0..8),

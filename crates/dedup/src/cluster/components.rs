@@ -9,45 +9,44 @@ use super::stars::stars;
 use crate::tables::growing::MixMap;
 use crate::{Error, Fingerprint, Result};
 
-/// Bytes that a value takes in memory: about, with the room that maps and vectors grow into.
+/// Approximate bytes of memory per value, with the unused capacity of maps and vectors.
 const BYTES_OF_VALUE: usize = 64;
 
 /// Joins near pairs into clusters.
 ///
 /// # Complexity
-/// Near-linear in the pairs (union-find with path halving). Memory: about 40 bytes for each value
-/// that stands in some pair, none for the others. With [`spilling`](Self::spilling) about what it is
-/// given, and the largest cluster when it is visited; what is more is sorted on disk, some ten times.
+/// Near-linear in the pairs (union-find with path halving). Memory: about 40 bytes per value that is in a pair. With
+/// [`spilling`](Self::spilling): about the given memory, plus the largest cluster when it is visited; the rest is
+/// sorted on disk about ten times.
 #[derive(Debug, Default)]
 pub struct Clusters {
     place: MixMap<u32>,
     values: Vec<u64>,
     parents: Vec<u32>,
-    /// How often a value stands in the input, where more than once.
+    /// The number of occurrences in the input, if more than one.
     times: HashMap<u32, u64>,
     spill: Option<Spill>,
 }
 
-/// What does not fit into memory.
+/// The part that does not fit into memory.
 #[derive(Debug)]
 struct Spill {
     folder: PathBuf,
     memory_bytes: usize,
-    /// Values that belong together, and how often they stand in the input: once there are any.
+    /// Edges between values, and numbers of occurrences; `None` until the first spill.
     rows: Option<(Sorter<2>, Sorter<2>)>,
     error: Option<Error>,
 }
 
 impl Clusters {
-    /// Clusters that take about so many bytes of memory, and what is more in temporary files in
-    /// `folder`.
+    /// Creates clusters that use about this number of bytes of memory and temporary files in `folder`.
     pub fn spilling(folder: &Path, memory_bytes: usize) -> Self {
         let folder = folder.to_owned();
         let spill = Spill { folder, memory_bytes, rows: None, error: None };
         Self { spill: Some(spill), ..Self::default() }
     }
 
-    /// Takes in what [`find_each`](super::find_each) found. An error of the disk is told at the end.
+    /// Adds a result of [`find_each`](super::find_each). [`for_each`](Self::for_each) reports errors of the disk.
     pub fn add(&mut self, found: Found) {
         match found {
             Found::Near(pair) => {
@@ -60,13 +59,12 @@ impl Clusters {
             }
         }
         let held = self.values.len() * BYTES_OF_VALUE;
-        // The other half is what is sorted.
+        // The other half is for sorting.
         if self.spill.as_ref().is_some_and(|spill| held > spill.memory_bytes / 2) {
             self.write_out();
         }
     }
 
-    /// Moves what is in memory into the files.
     fn write_out(&mut self) {
         let Some(mut spill) = self.spill.take() else { return };
         if spill.error.is_none()
@@ -92,10 +90,11 @@ impl Clusters {
         Ok(())
     }
 
-    /// Calls `visit` with each cluster, all its occurrences in ascending order, by their smallest ones.
+    /// Calls `visit` with each cluster: all its occurrences in ascending order. Clusters are ordered by their
+    /// smallest value.
     ///
     /// # Errors
-    /// [`Error::Io`], if there were too many for memory.
+    /// [`Error::Io`], if the clusters did not fit into memory.
     pub fn for_each(mut self, mut visit: impl FnMut(&[Fingerprint])) -> Result<()> {
         if self.spill.as_ref().is_some_and(|spill| spill.rows.is_some() || spill.error.is_some()) {
             self.write_out();
@@ -111,10 +110,9 @@ impl Clusters {
         Ok(())
     }
 
-    /// All of them, of clusters in memory.
     fn into_vec(mut self) -> Vec<Vec<Fingerprint>> {
         let mut members: Vec<(u64, u64, u32)> = Vec::with_capacity(self.values.len());
-        // The smallest value of a component names it.
+        // The smallest value of a component identifies it.
         let mut smallest: HashMap<u32, u64> = HashMap::new();
         for place in 0..self.values.len() as u32 {
             let (root, value) = (self.root(place), self.value(place));
@@ -173,7 +171,7 @@ impl Clusters {
     }
 }
 
-/// The clusters of edges between values and of values that stand in the input more than once.
+/// Visits the clusters of spilled edges and repeated values.
 fn from_disk(
     edges: Sorter<2>,
     times: Sorter<2>,
@@ -190,7 +188,7 @@ fn from_disk(
     let (mut members, mut times) = (members.sorted()?, times.sorted()?);
     let (mut member, mut count) = (members.next().transpose()?, times.next().transpose()?);
     let mut rows = Sorter::new(folder, memory_bytes);
-    // Both by value: a value may stand in either alone.
+    // Both are ordered by value; a value may be in only one of them.
     while let Some(value) = [member, count].into_iter().flatten().map(|[value, _]| value).min() {
         let mut row = [value, value, 1];
         if let Some([_, least]) = member.filter(|[of, _]| *of == value) {

@@ -1,10 +1,10 @@
-//! All near pairs within one bucket.
+//! Finds all near pairs within one bucket.
 
 use crate::layout::{MAX_DISTANCE, cut};
 use crate::tables::Simd;
 
-/// From here on a bucket is cut again by the bits in which its values differ: a bucket of a million
-/// is 10^12 / 2 comparisons otherwise.
+/// From this size on a bucket is split again by the bits in which its values differ: a million values would cost
+/// 10^12 / 2 comparisons.
 pub(super) const LARGE: usize = 2048;
 
 /// Calls `visit` with each pair of distinct values of the bucket within `limit` bits.
@@ -14,8 +14,8 @@ pub(super) fn join(values: &mut [u64], limit: u32, simd: Simd, visit: &mut dyn F
     if varying.count_ones() < 2 * blocks || limit > MAX_DISTANCE {
         return simd.scan_pairs(values, limit, visit);
     }
-    // The pigeonhole again, over the bits that are left: of a pair within the limit, some block
-    // agrees, and the first one that does reports it.
+    // The pigeonhole principle over the remaining bits: near values agree in some block, and the first such block
+    // reports the pair.
     let masks = cut(varying, blocks);
     for (number, &mask) in masks.iter().enumerate() {
         values.sort_unstable_by_key(|value| value & mask);

@@ -1,4 +1,4 @@
-//! All near pairs of a whole set at once, and its clusters.
+//! Finds all near pairs of a whole set, and its clusters.
 
 mod components;
 mod join;
@@ -15,14 +15,14 @@ pub use self::pairs::{BatchOptions, Found, Pair, Progress, find_each};
 pub use self::sorter::{Sorted, Sorter};
 pub use self::source::{Source, Spool};
 
-/// Every pair of values within the layout's distance, each once, in ascending order. A value that
-/// stands in the input more than once is paired with itself.
+/// Returns every pair of values within the layout's distance once, in ascending order. A repeated value is paired
+/// with itself.
 ///
 /// # Errors
 /// [`Error::TooMany`](crate::Error::TooMany) above 2^32 - 1 values.
 ///
 /// # Complexity
-/// That of [`find_each`], which also works on what does not fit into memory.
+/// That of [`find_each`], which also handles sets larger than memory.
 pub fn find_all(fingerprints: &[Fingerprint], layout: &Layout) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     let visit = |found| {
@@ -36,8 +36,8 @@ pub fn find_all(fingerprints: &[Fingerprint], layout: &Layout) -> Result<Vec<Pai
     Ok(pairs)
 }
 
-/// The connected components of the near pairs: each with all its occurrences in the input, in
-/// ascending order; components of a single occurrence are left out.
+/// Returns the connected components of the near pairs, each with all its occurrences in ascending order. Components
+/// of a single occurrence are left out.
 ///
 /// # Errors
 /// [`Error::TooMany`](crate::Error::TooMany) above 2^32 - 1 values.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// More than can be numbered.
+    /// A source with more values than can be numbered.
     struct Endless;
 
     impl Source for Endless {
@@ -158,7 +158,7 @@ mod tests {
             }), |progress| last = Some(progress)).unwrap();
             streamed.sort_unstable();
             prop_assert_eq!(&streamed, &found);
-            // Clusters too, of which few values are held at a time.
+            // Also clusters, with little memory.
             let expected = find_clusters(&of(&values), &layout).unwrap();
             for memory in [0, 1 << 10, 1 << 20] {
                 let mut clusters = Clusters::spilling(folder.path(), memory);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_cluster_larger_than_memory_is_one_cluster() {
-        // A bit apart, as a Gray code counts.
+        // Each value differs from the next in one bit (Gray code).
         let gray = |i: u64| (i ^ i >> 1) << 7;
         let values: Vec<Fingerprint> =
             (0..5000).map(|i| Fingerprint::from_bits(gray(i))).chain(of(&[3, 3])).collect();
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_hot_bucket_is_cut_again() {
-        // Values that share the bits of all leads but one's.
+        // Values that share the bits of all leads except one.
         let values: Vec<u64> =
             (0..6_000u64).map(|i| crate::mix64(i / 2) >> 32 ^ (i % 2) << 7).collect();
         let pairs = find_all(&of(&values), &Layout::new(4, 3).unwrap()).unwrap();

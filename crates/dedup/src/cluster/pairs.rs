@@ -1,4 +1,4 @@
-//! All near pairs of a set, table by table and bucket by bucket.
+//! Finds all near pairs of a set, table by table and bucket by bucket.
 
 use std::ops::Range;
 
@@ -10,29 +10,28 @@ use crate::tables::build;
 use crate::tables::table::Shape;
 use crate::{Fingerprint, Layout, Result};
 
-/// A part of a table is so small that it is cut into buckets within the cache of a core: 256 KiB.
+/// Values per part of a table, so that a part is sorted into buckets within a core's cache: 256 KiB.
 const PART: u64 = 1 << 15;
-/// More parts are more lines than that cache holds while they are written side by side.
+/// With more parts, the lines being written side by side would exceed that cache.
 const MAX_PART_BITS: u32 = 11;
 
 /// A pair of near fingerprints, the smaller value first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The smaller one.
+    /// The smaller value.
     pub a: Fingerprint,
-    /// The larger one, or the same again if it stands in the input more than once.
+    /// The larger value, or the same value if it is repeated in the input.
     pub b: Fingerprint,
     /// Their Hamming distance.
     pub distance: u32,
 }
 
-/// How a batch is worked off.
+/// Options of a batch.
 #[derive(Clone, Debug)]
 pub struct BatchOptions {
-    /// Bytes of fingerprints held at once. A set that is larger is read several times for each
-    /// table. Default 1 GiB.
+    /// Bytes of fingerprints in memory at once. A larger set is read several times for each table. Default 1 GiB.
     pub memory_bytes: usize,
-    /// The instructions of the scan. Default: the best that the machine has.
+    /// The instruction set of the scan. Default: the best that the machine supports.
     pub simd: Simd,
 }
 
@@ -42,7 +41,7 @@ impl Default for BatchOptions {
     }
 }
 
-/// How far a batch has come.
+/// The progress of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Fingerprints done, over all tables.
@@ -53,31 +52,30 @@ pub struct Progress {
     pub pairs: u64,
 }
 
-/// What is found.
+/// A result of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Two distinct values within the distance.
     Near(Pair),
-    /// A value that stands in the input more than once, and how often.
+    /// A repeated value, and its number of occurrences.
     Repeated(Fingerprint, u64),
 }
 
-/// Calls `visit` with every near pair and every repeated value of a set, each once, in no order
-/// that means anything (but the same one on every run), and `progress` now and then.
+/// Calls `visit` with every near pair and every repeated value of a set once, in an arbitrary but reproducible order,
+/// and `progress` after each pass.
 ///
-/// For each table the fingerprints are cut into parts by their leading bits, as many parts at once as
-/// fit into memory, and each part, within the cache, into buckets, whose values are compared. A pair
-/// is reported by the first table that could find it, so no set of pairs is kept.
+/// For each table it splits the fingerprints into parts by their leading bits, with as many parts at once as fit into
+/// memory. Within the cache it splits each part into buckets and compares their values. The first table that could
+/// find a pair reports it, so no set of pairs is kept.
 ///
 /// # Errors
 /// Those of the source; `TooMany` above 2^32 - 1 values.
 ///
 /// # Complexity
-/// For `n` values and `t` tables, `t * (2 + n * 8 / memory)` readings of the source, and `t * n`
-/// times the size of a bucket in comparisons. Memory: `memory_bytes` and the values of a part again,
-/// 256 KiB or one of 2,048 of all values, more where many share their leading bits; of the pairs only
-/// those of a bucket of at most 2,047 values. A layout that probes (a radius above 0) is replaced by
-/// the plain blocks of its distance.
+/// For `n` values and `t` tables: `t * (2 + n * 8 / memory)` reads of the source, and `t * n` times the bucket size
+/// in comparisons. Memory: `memory_bytes`, plus one part: 256 KiB or 1/2,048 of all values, more if leading bits are
+/// unevenly distributed. Pairs are kept only for one bucket of at most 2,047 values. A layout that probes (a radius
+/// above 0) is replaced by the plain blocks of its distance.
 ///
 /// # References
 /// Manku, Jain, Das Sarma, WWW 2007, section 3.2 (the batch version).
@@ -91,7 +89,7 @@ pub fn find_each<S: Source + ?Sized>(
     if source.len() > u64::from(u32::MAX) {
         return Err(crate::Error::TooMany(source.len()));
     }
-    // Probing would ask each bucket's values for the variants of their leads too.
+    // Probing would have to compare buckets with the variants of their leads too.
     let plain = layout.leads().iter().all(|lead| lead.radius == 0);
     let blocks = if plain { None } else { Layout::for_distance(layout.distance()).ok() };
     let layout = blocks.as_ref().unwrap_or(layout);
@@ -101,7 +99,7 @@ pub fn find_each<S: Source + ?Sized>(
     let mut state = Progress { done: 0, total: source.len() * tables, pairs: 0 };
     let mut near: Vec<Pair> = Vec::new();
     let mut buckets = Buckets::default();
-    // The system clears what it hands out, so that all tables write into the same.
+    // The system zeroes new memory, so all tables reuse one buffer.
     let mut buffer = Buffer::zeroed(0);
     for (number, &lead) in layout.leads().iter().enumerate() {
         let table = Join { layout, number, simd: options.simd };
@@ -150,7 +148,6 @@ pub fn find_each<S: Source + ?Sized>(
     Ok(())
 }
 
-/// What compares the values of a bucket of one table.
 struct Join<'a> {
     layout: &'a Layout,
     number: usize,
@@ -158,10 +155,10 @@ struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Reports what this table is the first to find in a bucket. `near` is room for its pairs.
+    /// Reports the pairs that this table is the first to find in a bucket. `near` is a reused buffer.
     fn join(&self, bucket: &mut [u64], near: &mut Vec<Pair>, mut report: impl FnMut(Found)) {
         let distance = self.layout.distance();
-        // What an earlier table finds too is not even kept: a bucket may hold many of them.
+        // Skips pairs that an earlier table finds: a bucket may have thousands of them.
         let first = |a: u64, b: u64| {
             let (a, b) = (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
             let pair = || Pair { a, b, distance: a.distance(b) };
@@ -175,7 +172,7 @@ impl Join<'_> {
                 near.extend(first(a, b));
             });
         }
-        // Equal values are rare: they are looked for only where a pair of them was seen.
+        // Equal values are rare, so they are searched only after an equal pair was seen.
         if repeated {
             near.clear();
             let bucket = distinct(bucket, |value, times| {
@@ -197,7 +194,7 @@ impl Join<'_> {
 #[derive(Default)]
 struct Buckets {
     values: Vec<u64>,
-    /// Where each bucket ends.
+    /// The end of each bucket.
     ends: Vec<u32>,
 }
 
@@ -232,8 +229,7 @@ impl Buckets {
     }
 }
 
-/// Moves repeated values out of the part that is returned, and reports each with how often it was
-/// there.
+/// Returns the distinct values, and reports each repeated one with its number of occurrences.
 fn distinct(values: &mut [u64], mut repeated: impl FnMut(u64, u64)) -> &mut [u64] {
     values.sort_unstable();
     let (mut kept, mut at) = (0, 0);

@@ -1,4 +1,4 @@
-//! Sorting what does not fit into memory: sorted runs in a temporary file, merged as they are read.
+//! External sorting: sorted runs in a temporary file, merged as they are read.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use super::temporary::Temporary;
 use crate::{Error, Result};
 
-/// A run is read in pieces of at least so many bytes.
+/// The smallest piece, in bytes, in which a run is read.
 const LEAST_PIECE: usize = 4096;
 
-/// Rows of numbers, to be read in ascending order, each once.
+/// Sorts rows of numbers and removes repeated ones.
 ///
 /// # Complexity
-/// `n log n` comparisons; memory: what it is given, and 4 KiB a run if that is more; on disk `8 * N`
-/// bytes a row that does not fit into it.
+/// `n log n` comparisons. Memory: the given bytes, or 4 KiB per run if that is more. Disk: `8 * N` bytes per row that
+/// does not fit into memory.
 ///
 /// # References
 /// Knuth, *The Art of Computer Programming*, volume 3, section 5.4 (external sorting).
@@ -26,12 +26,11 @@ pub struct Sorter<const N: usize> {
     rows: Vec<[u64; N]>,
     most: usize,
     file: Option<Temporary>,
-    /// Where each run lies, in bytes.
     runs: Vec<Range<u64>>,
 }
 
 impl<const N: usize> Sorter<N> {
-    /// One that holds about so many bytes of rows in memory, and the others in a file in `folder`.
+    /// Creates a sorter that keeps about this number of bytes in memory and the rest in a file in `folder`.
     pub fn new(folder: &Path, memory_bytes: usize) -> Self {
         const { assert!(N > 0, "a row has a number") };
         let most = (memory_bytes / (8 * N)).max(16);
@@ -46,7 +45,7 @@ impl<const N: usize> Sorter<N> {
         if self.rows.len() >= self.most {
             self.rows.sort_unstable();
             self.rows.dedup();
-            // Where most were there twice, there is room again.
+            // Removing repeated rows may have freed enough space.
             if self.rows.len() > self.most / 2 {
                 self.spill()?;
             }
@@ -62,7 +61,7 @@ impl<const N: usize> Sorter<N> {
         };
         let io = Error::io(&temporary.path);
         let start = self.runs.last().map_or(0, |run| run.end);
-        // What failed before may have left a part of itself.
+        // A failed write may have left a part of itself.
         if let Err(error) = temporary.file.seek(SeekFrom::Start(start)) {
             return Err(io(error));
         }
@@ -76,7 +75,7 @@ impl<const N: usize> Sorter<N> {
         Ok(())
     }
 
-    /// The rows in ascending order, each once.
+    /// Returns the rows in ascending order, each once.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -87,7 +86,7 @@ impl<const N: usize> Sorter<N> {
             if !self.rows.is_empty() {
                 self.spill()?;
             }
-            // Its room is for the pieces of the runs now.
+            // Frees the memory for the pieces of the runs.
             self.rows = Vec::new();
         }
         let each = (self.most * 8 * N / self.runs.len().max(1)).max(LEAST_PIECE) / (8 * N) * 8 * N;
@@ -106,7 +105,6 @@ impl<const N: usize> Sorter<N> {
     }
 }
 
-/// What is left of a run.
 #[derive(Debug)]
 struct Run {
     left: Range<u64>,
@@ -115,7 +113,7 @@ struct Run {
     each: usize,
 }
 
-/// Rows in ascending order, each once.
+/// An iterator over rows in ascending order, each once.
 #[derive(Debug)]
 pub struct Sorted<const N: usize> {
     memory: std::vec::IntoIter<[u64; N]>,
@@ -127,7 +125,7 @@ pub struct Sorted<const N: usize> {
 }
 
 impl<const N: usize> Sorted<N> {
-    /// Takes the next row of a run among the heads, if it has one.
+    /// Adds the next row of a run to the heads.
     fn advance(&mut self, number: usize) -> Result<()> {
         let (Some(run), Some(temporary)) = (self.runs.get_mut(number), &mut self.file) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Where a batch comes from: memory, or a file that is read anew for each pass.
+//! The input of a batch: memory, or a file that is read again for each pass.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -7,23 +7,23 @@ use std::path::Path;
 use super::temporary::Temporary;
 use crate::{Error, Fingerprint, Result};
 
-/// So many fingerprints are handed on at once.
+/// Fingerprints per call of the visitor.
 const PIECE: usize = 8192;
 
-/// Fingerprints that can be read from the start as often as needed.
+/// Fingerprints that can be read repeatedly from the start.
 pub trait Source {
-    /// How many there are.
+    /// Returns the number of fingerprints.
     fn len(&self) -> u64;
 
-    /// Whether there are none.
+    /// Returns whether the source is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Calls `visit` with all of them, piece by piece, in the same order each time.
+    /// Calls `visit` with all fingerprints, piece by piece, in the same order each time.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Those of the underlying reads.
     fn for_each(&self, visit: &mut dyn FnMut(&[Fingerprint])) -> Result<()>;
 }
 
@@ -38,28 +38,27 @@ impl Source for [Fingerprint] {
     }
 }
 
-/// Fingerprints in a temporary file, 8 bytes each, which has no name on Unix and is removed at the end
-/// elsewhere.
+/// Fingerprints in a temporary file, 8 bytes each. The file has no name on Unix; elsewhere it is removed on drop.
 #[derive(Debug)]
 pub struct Spool {
-    // Written to before it is removed.
+    // Declared first, so that it is flushed before the file is removed.
     file: BufWriter<File>,
     temporary: Temporary,
     len: u64,
 }
 
 impl Spool {
-    /// An empty one in `folder`.
+    /// Creates an empty spool in `folder`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be made.
+    /// [`Error::Io`] if the file cannot be created.
     pub fn create(folder: &Path) -> Result<Self> {
         let temporary = Temporary::nameless(folder)?;
         let file = temporary.file.try_clone().map_err(Error::io(&temporary.path))?;
         Ok(Self { file: BufWriter::new(file), temporary, len: 0 })
     }
 
-    /// Adds one.
+    /// Adds a fingerprint.
     ///
     /// # Errors
     /// [`Error::Io`], for example a full disk.
@@ -70,7 +69,7 @@ impl Spool {
             .map_err(Error::io(&self.temporary.path))
     }
 
-    /// Ends the writing.
+    /// Flushes the file. Call it after the last fingerprint.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -79,7 +78,7 @@ impl Spool {
     }
 }
 
-/// Reads a file from its start, wherever it is written meanwhile.
+/// Reads a file from its start, independently of the write position.
 #[cfg(unix)]
 struct Reader<'a> {
     file: &'a File,
@@ -150,7 +149,7 @@ mod tests {
         let all: Vec<Fingerprint> = (0..20_000).map(Fingerprint::from_bits).collect();
         all.iter().for_each(|fingerprint| spool.push(*fingerprint).unwrap());
         spool.finish().unwrap();
-        // Each pass from the start, also one within another.
+        // Each pass starts at the beginning, even a nested one.
         let read = |spool: &Spool| {
             let mut found = Vec::new();
             spool.for_each(&mut |piece| found.extend_from_slice(piece)).unwrap();

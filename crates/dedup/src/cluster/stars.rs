@@ -1,19 +1,18 @@
-//! Connected components of more edges than fit into memory, by sorting alone.
+//! Connected components of more edges than fit into memory, by sorting only.
 
 use std::path::Path;
 
 use super::sorter::Sorter;
 use crate::Result;
 
-/// Turns edges between values into stars: each value but the smallest of its component stands once,
-/// with that one.
+/// Turns edges between values into stars: each value except the smallest of its component is returned once, with that
+/// smallest value.
 ///
-/// Two steps take turns until neither changes anything. In the *large star*, each value's greater
-/// neighbours are tied to its smallest one; in the *small star* its smaller neighbours, and itself, are.
+/// Two steps alternate until neither changes anything. The *large star* connects the greater neighbours of each value
+/// to its smallest neighbour. The *small star* connects its smaller neighbours and itself.
 ///
 /// # Complexity
-/// Two sorts of at most twice the edges a turn, and O(log^2 n) turns; memory: three times
-/// `memory_bytes`.
+/// Two sorts of at most twice the edges per round, and O(log^2 n) rounds. Memory: three times `memory_bytes`.
 ///
 /// # References
 /// Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, *Connected Components in MapReduce and Beyond*,
@@ -28,7 +27,7 @@ pub(super) fn stars(mut edges: Sorter<2>, folder: &Path, memory_bytes: usize) ->
             both.push([b, a])?;
         }
         let mut large = Sorter::new(folder, memory_bytes);
-        // A value's neighbours come in ascending order, so that the first one is the smallest.
+        // Neighbours are in ascending order, so the first is the smallest.
         let mut star: Option<[u64; 2]> = None;
         for edge in both.sorted()? {
             let [value, neighbour] = edge?;
@@ -99,7 +98,7 @@ mod tests {
             found.collect::<Result<Vec<_>>>().unwrap()
         };
         let expected = [[2, 1], [3, 1], [4, 1]];
-        // Both centers are the smallest of their neighbours, and 4 knows the greater one alone.
+        // Both centers are the smallest of their neighbours, and 4 is connected only to the greater one.
         assert_eq!(of(&[[1, 3], [2, 3], [2, 4]]), expected);
         // No value has two smaller neighbours.
         assert_eq!(of(&[[1, 2], [2, 3], [3, 4]]), expected);

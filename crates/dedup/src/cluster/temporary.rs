@@ -1,4 +1,4 @@
-//! Files that are gone once nobody needs them.
+//! Temporary files.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// A file of its own name in a folder, removed at the end.
+/// A uniquely named file in a folder, removed on drop.
 #[derive(Debug)]
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
@@ -29,10 +29,10 @@ impl Temporary {
 }
 
 impl Temporary {
-    /// The same, where it can be had without a name, so that not even a kill leaves it behind.
+    /// Creates a file without a name, where the system allows it, so that even a kill leaves nothing behind.
     pub(super) fn nameless(folder: &Path) -> Result<Self> {
         let mut temporary = Self::create(folder)?;
-        // Another may have its name from then on.
+        // Another process may reuse the name from now on.
         temporary.is_named = !cfg!(unix) || std::fs::remove_file(&temporary.path).is_err();
         Ok(temporary)
     }

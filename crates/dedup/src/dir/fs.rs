@@ -15,7 +15,7 @@ pub struct FsDirectory {
 }
 
 impl FsDirectory {
-    /// The folder, made if there is none.
+    /// Opens the folder and creates it if it is missing.
     ///
     /// # Errors
     /// Those of the file system.
@@ -23,7 +23,7 @@ impl FsDirectory {
         let path = path.as_ref().to_owned();
         let fresh: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(&path)?;
-        // A folder's name is durable when the folder around it is.
+        // A folder's name is durable once its parent is synced.
         for parent in fresh.iter().filter_map(|folder| folder.parent()).filter(|_| cfg!(unix)) {
             let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             File::open(parent)?.sync_all()?;
@@ -61,7 +61,7 @@ impl Directory for FsDirectory {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
         let path = self.path.join(name);
-        // A link of this name is removed, never written through.
+        // Removes a link of this name instead of writing through it.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -103,7 +103,7 @@ impl Directory for FsDirectory {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Windows cannot open a folder as a file; its journaled metadata needs no such sync.
+        // Windows cannot open a folder as a file, and its journaled metadata needs no such sync.
         if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
     }
 }

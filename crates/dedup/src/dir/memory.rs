@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::{Contents, Directory, Guard, Output};
 use crate::tables::buffer::Buffer;
 
-/// A folder in memory: for stores that need not last. A clone is the same folder, with the same files.
+/// A folder in memory, for temporary stores. A clone shares the same files.
 #[derive(Clone, Debug, Default)]
 pub struct MemDirectory {
     files: Arc<Mutex<BTreeMap<String, Arc<Mutex<MemFile>>>>>,
-    /// Lives as long as the guard of who holds the folder.
+    /// Alive while a guard locks the folder.
     holder: Arc<Mutex<Weak<()>>>,
 }
 
 #[derive(Debug)]
 enum MemFile {
     Written(Vec<u8>),
-    /// Has been read, and is shared with the readers.
+    /// The file was read; readers share it.
     Shared(Arc<Buffer>),
 }
 
@@ -41,7 +41,7 @@ impl MemFile {
 
     fn shared(&mut self) -> Arc<Buffer> {
         if let Self::Written(bytes) = self {
-            // In huge pages where they pay: segments in memory are looked up in like any tables.
+            // Uses huge pages where they help: look-ups read segments like any tables.
             let mut buffer = Buffer::zeroed(bytes.len());
             buffer.as_mut().copy_from_slice(bytes);
             *self = Self::Shared(Arc::new(buffer));
@@ -54,12 +54,12 @@ impl MemFile {
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere cannot leave bytes half appended.
+    // A panic elsewhere cannot leave a partial append.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemDirectory {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub fn new() -> Self {
         Self::default()
     }

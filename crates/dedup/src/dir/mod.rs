@@ -1,6 +1,6 @@
-//! The seam between a store and the disk: one folder of flat files.
+//! The interface between a store and the disk: one folder of flat files.
 //!
-//! Tests put a recording or a failing folder here, to stop a store at every single operation.
+//! Tests implement it with a recording or failing folder, to stop a store at every single operation.
 
 mod fs;
 #[cfg(feature = "mmap")]
@@ -19,51 +19,49 @@ use crate::tables::buffer::Buffer;
 
 /// One folder of flat files.
 ///
-/// What was written is durable after [`Output::sync`]; that a file exists, is renamed or removed is
-/// durable after [`Directory::sync`]. To be read it need not be durable: what [`Output::write`] took is in
-/// [`contents`](Self::contents) at once, also while more is written.
+/// Written bytes are durable after [`Output::sync`]; created, renamed and removed names are durable after
+/// [`Directory::sync`]. [`contents`](Self::contents) returns written bytes at once, durable or not.
 pub trait Directory: Send + Sync + fmt::Debug {
-    /// What errors call the folder.
+    /// Returns the folder's path for error messages.
     fn path(&self) -> &Path;
 
-    /// Takes the folder for this process, until the guard is dropped; `None` if another has it.
+    /// Locks the folder for this process until the guard is dropped. Returns `None` if it is already locked.
     ///
     /// # Errors
     /// Those of the file system.
     fn lock(&self) -> io::Result<Option<Guard>>;
 
-    /// Whether what is written stays. A store in a folder that forgets it is there to be asked: what would
-    /// only make its next open faster is left out.
+    /// Returns whether files outlive the store. If not, the store skips work that only speeds up the next open.
     fn keeps(&self) -> bool {
         true
     }
 
-    /// The names of all files.
+    /// Returns the names of all files.
     ///
     /// # Errors
     /// Those of the file system.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// A new, empty file, in place of one of that name.
+    /// Creates an empty file and replaces an existing one.
     ///
     /// # Errors
     /// Those of the file system.
     fn create(&self, name: &str) -> io::Result<Box<dyn Output>>;
 
-    /// An existing file, cut to `length` bytes, to be written from there on.
+    /// Truncates an existing file to `length` bytes and opens it for appending.
     ///
     /// # Errors
     /// Those of the file system.
     fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>>;
 
-    /// The bytes of a file, mapped where that is possible. They stay readable as they are when the file is
-    /// written on, renamed, replaced or removed.
+    /// Returns the bytes of a file, mapped if possible. They stay readable and unchanged when the file is appended
+    /// to, renamed, replaced or removed.
     ///
     /// # Errors
-    /// Those of the file system; [`io::ErrorKind::NotFound`] if there is none.
+    /// Those of the file system; [`io::ErrorKind::NotFound`] if the file does not exist.
     fn contents(&self, name: &str) -> io::Result<Contents>;
 
-    /// Renames a file, over one of the new name.
+    /// Renames a file and replaces a file of the new name.
     ///
     /// # Errors
     /// Those of the file system.
@@ -84,24 +82,24 @@ pub trait Directory: Send + Sync + fmt::Debug {
 
 /// A file that is being written.
 pub trait Output: Send + fmt::Debug {
-    /// Appends.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// Those of the file system; what reached the file is then unknown.
+    /// Those of the file system. After one, the content of the file is unknown.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes what was written durable.
+    /// Makes the written bytes durable.
     ///
     /// # Errors
-    /// Those of the file system; never to be tried again, for the pages may be gone.
+    /// Those of the file system. Do not retry: the system may have dropped the dirty pages.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Holds a folder until it is dropped.
+/// Locks a folder until it is dropped.
 pub struct Guard(Box<dyn Send + Sync>);
 
 impl Guard {
-    /// Holds the folder as long as `held` lives.
+    /// Locks the folder while `held` lives.
     pub fn new(held: impl Send + Sync + 'static) -> Self {
         Self(Box::new(held))
     }

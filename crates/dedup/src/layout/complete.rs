@@ -1,14 +1,14 @@
-//! Whether a set of tables misses nothing: a search for the placement of errors that escapes.
+//! Checks that a set of tables is complete: searches for a placement of errors that every table misses.
 
 use super::{LayoutError, Lead};
 
 /// The most kinds of bits: with 7 errors, about two million placements.
 const MAX_KINDS: usize = 24;
 
-/// Bits that are in the same leads are alike: only how many of them are wrong matters.
+/// Bits that are in the same leads. Only the number of wrong bits among them matters.
 struct Kind {
     bits: u64,
-    /// Bit `t`: these bits are in the lead of table `t`.
+    /// Bit `t`: table `t` has these bits in its lead.
     tables: u64,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn check(leads: &[Lead], distance: u32) -> Result<(), LayoutError> {
     }
 }
 
-/// A set of `left` wrong bits among `kinds` that pushes every table above its radius.
+/// Returns a set of `left` wrong bits among `kinds` that exceeds the radius of every table.
 fn escape(kinds: &[Kind], left: u32, leads: &[Lead], errors: &mut [u32]) -> Option<u64> {
     let Some((kind, rest)) = kinds.split_first() else {
         let out = leads.iter().zip(errors.iter()).all(|(lead, wrong)| *wrong > lead.radius);
@@ -63,7 +63,6 @@ fn add(errors: &mut [u32], tables: u64, count: u32) {
     }
 }
 
-/// The lowest `count` set bits.
 fn lowest(mut bits: u64, count: u32) -> u64 {
     let mut picked = 0;
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! How 64 bits become tables: which bits lead each one, and how far its lead may be probed.
+//! Layouts cut 64 bits into tables: the lead bits of each table, and its probing radius.
 
 mod complete;
 mod schemes;
@@ -9,28 +9,27 @@ pub(crate) use self::schemes::cut;
 
 use crate::Fingerprint;
 
-/// The largest distance a layout can be made for.
+/// The largest distance of a layout.
 pub const MAX_DISTANCE: u32 = 7;
-/// The most tables a layout of one's own may have.
+/// The most tables of a custom layout.
 pub const MAX_OWN_TABLES: usize = 64;
 
 /// One table of a [`Layout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lead {
-    /// The bits that lead the table.
+    /// The lead bits.
     pub mask: u64,
-    /// How many bits of the lead may differ: 0 asks for one lead, 1 also for each lead that differs
-    /// in one bit.
+    /// The number of lead bits that may differ: 0 probes one lead, 1 also each lead that differs in one bit.
     pub radius: u32,
 }
 
 impl Lead {
-    /// How many bits lead the table.
+    /// Returns the number of lead bits.
     pub const fn bits(self) -> u32 {
         self.mask.count_ones()
     }
 
-    /// How many leads are asked for: the sum of C(bits, i) for i up to the radius.
+    /// Returns the number of probes: the sum of C(bits, i) for i up to the radius.
     pub fn probes(self) -> u64 {
         let bits = u64::from(self.bits());
         let of = |i: u32| choose(bits, u64::from(i));
@@ -38,11 +37,11 @@ impl Lead {
     }
 }
 
-/// The tables in which nothing within a Hamming distance is missed.
+/// The tables that find everything within a Hamming distance.
 ///
-/// Two fingerprints are candidates of each other in a table if their leads differ in at most the
-/// table's radius. A layout is complete for distance `k` if every way of placing `k` errors over 64
-/// bits leaves some table such a lead; the constructors make complete layouts only.
+/// Two fingerprints are candidates in a table if their leads differ in at most the table's radius. A layout is
+/// complete for distance `k` if, for every placement of `k` errors in 64 bits, some table makes the pair candidates.
+/// The constructors make complete layouts only.
 ///
 /// | scheme | constructor | tables for distance 3 |
 /// |---|---|---|
@@ -64,29 +63,28 @@ pub struct Layout {
     leads: Vec<Lead>,
 }
 
-/// Why a layout cannot be made.
+/// The reason why a layout cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// A distance above [`MAX_DISTANCE`].
     Distance(u32),
-    /// A number of blocks that the scheme does not take for this distance.
+    /// The scheme does not support this number of blocks at this distance.
     Blocks {
-        /// How many were asked for.
+        /// The requested number.
         asked: u32,
-        /// From so many on.
+        /// The smallest supported number.
         least: u32,
-        /// Up to so many.
+        /// The largest supported number.
         most: u32,
     },
-    /// The masks of the blocks do not sum to 64 bits, each bit in one of them.
+    /// The masks do not partition the 64 bits.
     NotAPartition,
     /// No table, an empty lead, or more than [`MAX_OWN_TABLES`] tables.
     Tables(usize),
     /// A pair that differs in these bits would be missed.
     Incomplete(u64),
-    /// The tables are cut so finely that completeness cannot be checked in reasonable time, or that there
-    /// are more than any look-up could pay for.
+    /// The layout has too many kinds of bits to check completeness, or too many tables for a look-up.
     TooFine,
 }
 
@@ -112,14 +110,14 @@ impl fmt::Display for LayoutError {
 impl std::error::Error for LayoutError {}
 
 impl Layout {
-    /// Tables of one's own, each with its radius.
+    /// Makes a layout of custom tables, each with its radius.
     ///
     /// # Errors
-    /// [`LayoutError::Incomplete`] with an example if a pair within `distance` could be missed.
+    /// [`LayoutError::Incomplete`] with an example if the layout could miss a pair within `distance`.
     ///
     /// # Complexity
-    /// Bits that are in the same leads count as one kind; C(kinds + distance, distance) placements
-    /// of errors are tried, at most about two million.
+    /// Bits in the same leads count as one kind; the check tries C(kinds + distance, distance) placements of errors,
+    /// at most about two million.
     pub fn from_leads(leads: Vec<Lead>, distance: u32) -> Result<Self, LayoutError> {
         if distance > MAX_DISTANCE {
             return Err(LayoutError::Distance(distance));
@@ -127,7 +125,7 @@ impl Layout {
         if leads.is_empty() || leads.len() > MAX_OWN_TABLES || leads.iter().any(|l| l.mask == 0) {
             return Err(LayoutError::Tables(leads.len()));
         }
-        // A larger radius than the distance finds nothing more, and takes for ever.
+        // A radius above the distance finds nothing more and costs far more probes.
         let leads: Vec<Lead> = leads
             .into_iter()
             .map(|lead| Lead { radius: lead.radius.min(distance), ..lead })
@@ -136,33 +134,32 @@ impl Layout {
         Ok(Self { distance, leads })
     }
 
-    /// Tables as a segment names them, which was written by a complete layout.
+    /// Returns the tables named in a segment, which a complete layout wrote.
     pub(crate) const fn stored(leads: Vec<Lead>, distance: u32) -> Self {
         Self { distance, leads }
     }
 
-    /// Whether another layout has the same tables, in whatever order.
+    /// Returns whether another layout has the same tables in any order.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.leads.len() == other.leads.len() && self.leads.iter().all(|l| other.leads.contains(l))
     }
 
-    /// Up to which Hamming distance nothing is missed.
+    /// Returns the largest Hamming distance at which the layout is complete.
     pub const fn distance(&self) -> u32 {
         self.distance
     }
 
-    /// The tables.
+    /// Returns the tables.
     pub fn leads(&self) -> &[Lead] {
         &self.leads
     }
 
-    /// How many leads a query asks for, over all tables.
+    /// Returns the number of probes of a query over all tables.
     pub fn probes(&self) -> u64 {
         self.leads.iter().fold(0, |sum: u64, lead| sum.saturating_add(lead.probes()))
     }
 
-    /// The same tables for another distance: only the radii change, so what is stored by this
-    /// layout need not be stored anew.
+    /// Returns the same tables for another distance. Only the radii change, so stored tables stay valid.
     ///
     /// # Errors
     /// [`LayoutError::Distance`].
@@ -174,8 +171,8 @@ impl Layout {
             return Ok(Self { distance, leads: self.leads.clone() });
         }
         let mut leads = self.leads.clone();
-        // One more error at most lands in each lead, so this is complete; then what is not needed
-        // is taken back, the table with the most probes first.
+        // Each lead gets the additional errors at most, so this is complete. Then unneeded radius is removed,
+        // beginning with the table that has the most probes.
         for lead in &mut leads {
             lead.radius = (lead.radius + distance - self.distance).min(lead.bits());
         }
@@ -200,8 +197,8 @@ impl Layout {
         Ok(Self { distance, leads })
     }
 
-    /// The first table in which two fingerprints are candidates: the one that reports the pair, so
-    /// that nothing is reported twice and no set is needed to see to it.
+    /// Returns the first table in which two fingerprints are candidates. Only this table reports the pair, so no set
+    /// is needed to avoid repeated reports.
     #[inline]
     pub fn first_table(&self, a: Fingerprint, b: Fingerprint) -> Option<usize> {
         let differing = a.bits() ^ b.bits();
@@ -210,7 +207,7 @@ impl Layout {
 }
 
 impl fmt::Display for Layout {
-    /// Tables, lead bits, probes: `6 tables x 21-22 bits, 6 probes`.
+    /// Writes tables, lead bits and probes: `6 tables x 21-22 bits, 6 probes`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = || self.leads.iter().map(|lead| lead.bits());
         let (least, most) = (bits().min().unwrap_or(0), bits().max().unwrap_or(0));

@@ -1,10 +1,10 @@
-//! The published schemes, and those that go beyond them.
+//! The published schemes and further ones.
 
 use super::{Layout, LayoutError, Lead, MAX_DISTANCE};
 
 /// More blocks would make thousands of tables.
 const MAX_BLOCKS: u32 = 16;
-/// All choices of one level are fewer; those of two could be more than look-ups number.
+/// The most tables of a two-level layout; every one-level layout has fewer.
 const MOST_TABLES: usize = 1 << 14;
 
 fn in_range(asked: u32, least: u32, most: u32) -> Result<(), LayoutError> {
@@ -16,10 +16,10 @@ fn in_range(asked: u32, least: u32, most: u32) -> Result<(), LayoutError> {
 }
 
 impl Layout {
-    /// `blocks` blocks, one table for each choice of `blocks - distance` of them.
+    /// Makes one table for each choice of `blocks - distance` out of `blocks` blocks.
     ///
-    /// `new(4, 3)` is the 4 tables of 16 bits, `new(5, 3)` the 10 of about 25, `new(6, 3)` the 20 of
-    /// 31 to 33, `new(8, 6)` the 28 of 16.
+    /// `new(4, 3)` has 4 tables of 16 bits, `new(5, 3)` 10 of about 25, `new(6, 3)` 20 of 31 to 33, `new(8, 6)` 28 of
+    /// 16.
     ///
     /// # Errors
     /// Unless `distance <= 7` and `distance < blocks <= 16`.
@@ -28,7 +28,7 @@ impl Layout {
         Self::from_blocks(&cut(u64::MAX, blocks), distance)
     }
 
-    /// The layout used when nothing else is known: `distance + 1` blocks, so one block a table.
+    /// Makes the default layout: `distance + 1` blocks, one per table.
     ///
     /// # Errors
     /// A distance above 7.
@@ -39,9 +39,9 @@ impl Layout {
         Self::new(distance + 1, distance)
     }
 
-    /// The layout for tables that [grow](crate::GrowingTables) beyond some 10^6: as
-    /// [`for_distance`](Self::for_distance), but at distance 3 the [halves](Self::halves) of 6 x 21 bits,
-    /// so that a look-up waits for one line of each table up to some 10^7.
+    /// Makes the layout for tables that [grow](crate::GrowingTables) beyond about 10^6: as
+    /// [`for_distance`](Self::for_distance), except 6 x 21 bits by [halves](Self::halves) at distance 3. A look-up
+    /// then reads one cache line per table up to about 10^7.
     ///
     /// # Errors
     /// A distance above 7.
@@ -49,9 +49,9 @@ impl Layout {
         if distance == 3 { Self::halves(3, 3) } else { Self::for_distance(distance) }
     }
 
-    /// Blocks of one's own, as bit masks that sum to 64 bits: one table for each choice of all but
-    /// `distance` of them. This is how permutations are written here: fingerprints are stored as
-    /// they are and ordered by the bits of the mask.
+    /// Makes one table for each choice of all but `distance` of the given blocks, which are masks that partition the
+    /// 64 bits. Permutations are expressed this way: fingerprints are stored unchanged and ordered by the bits of the
+    /// mask.
     ///
     /// # Errors
     /// [`LayoutError::NotAPartition`], [`LayoutError::Blocks`], [`LayoutError::Distance`].
@@ -70,13 +70,13 @@ impl Layout {
         Ok(Self { distance, leads: leads.collect() })
     }
 
-    /// Two levels: `outer` blocks lead with all choices of `outer - distance`; for each, the bits
-    /// left over are cut into `inner` blocks, of which `inner - distance` lead too.
+    /// Makes two levels: all choices of `outer - distance` of `outer` blocks lead. For each choice the remaining bits
+    /// are cut into `inner` blocks, of which `inner - distance` lead too.
     ///
-    /// `two_level(4, 4, 3)` is the published 16 tables of 28 bits.
+    /// `two_level(4, 4, 3)` is the published layout of 16 tables of 28 bits.
     ///
     /// # Errors
-    /// As [`Layout::new`], for each of the two numbers; [`LayoutError::TooFine`] beyond some 2^14 tables.
+    /// As [`Layout::new`], for each of the two numbers; [`LayoutError::TooFine`] above about 2^14 tables.
     pub fn two_level(outer: u32, inner: u32, distance: u32) -> Result<Self, LayoutError> {
         let first = Self::new(outer, distance)?;
         let mut leads = Vec::new();
@@ -93,11 +93,11 @@ impl Layout {
         Ok(Self { distance, leads })
     }
 
-    /// One half of 32 bits holds at most half of the errors: each half is cut into `parts`, and all
-    /// choices of `parts - distance / 2` of them lead.
+    /// Cuts each half of 32 bits into `parts`; all choices of `parts - distance / 2` of them lead. It is complete
+    /// because one half has at most half of the errors.
     ///
-    /// `halves(3, 3)` is 6 tables of 21 bits, `halves(4, 3)` 8 of 24: fewer tables than blocks over
-    /// all 64 bits need for leads of that length.
+    /// `halves(3, 3)` has 6 tables of 21 bits, `halves(4, 3)` 8 of 24: fewer than blocks over 64 bits need for such
+    /// leads.
     ///
     /// # Errors
     /// Unless `distance / 2 < parts <= 16`.
@@ -115,11 +115,11 @@ impl Layout {
         Ok(Self { distance, leads })
     }
 
-    /// One table a block, and the errors that the pigeonhole principle leaves are probed for: radii
-    /// whose sum of `radius + 1` is `distance + 1`, spread evenly, the larger ones first.
+    /// Makes one table per block and probes for the errors that the pigeonhole principle leaves: the sum of `radius +
+    /// 1` is `distance + 1`, spread evenly, larger radii first.
     ///
-    /// `probing(3, 3)` is 3 tables with 24 probes, `probing(2, 3)` 2 with 66, `probing(4, 6)` 4 with
-    /// 52: the least memory of all.
+    /// `probing(3, 3)` has 3 tables with 24 probes, `probing(2, 3)` 2 with 66, `probing(4, 6)` 4 with 52. These
+    /// layouts use the least memory.
     ///
     /// # Errors
     /// Unless `1 <= blocks <= distance + 1`.
@@ -130,7 +130,7 @@ impl Layout {
         in_range(blocks, 1, distance + 1)?;
         let spare = distance + 1 - blocks;
         let (each, further) = (spare / blocks, spare % blocks);
-        // The wider blocks come last in `cut`; the narrower ones take the larger radii.
+        // `cut` returns narrower blocks first, so these get the larger radii.
         let leads = (0u32..)
             .zip(cut(u64::MAX, blocks))
             .map(|(index, mask)| Lead { mask, radius: each + u32::from(index < further) });
@@ -138,7 +138,7 @@ impl Layout {
     }
 }
 
-/// The set bits of `bits`, cut into `count` runs of nearly the same number, narrower ones first.
+/// Cuts the set bits of `bits` into `count` runs of nearly equal length, narrower ones first.
 pub(crate) fn cut(bits: u64, count: u32) -> Vec<u64> {
     let places: Vec<u32> = (0..64).filter(|place| bits >> place & 1 == 1).collect();
     let total = places.len();
@@ -151,7 +151,7 @@ pub(crate) fn cut(bits: u64, count: u32) -> Vec<u64> {
         .collect()
 }
 
-/// The unions of every choice of `pick` blocks.
+/// Returns the union of each choice of `pick` blocks.
 fn choices(blocks: &[u64], pick: u32) -> impl Iterator<Item = u64> + '_ {
     (0u32..1 << blocks.len()).filter(move |choice| choice.count_ones() == pick).map(|choice| {
         let chosen = blocks.iter().enumerate().filter(|(block, _)| choice >> block & 1 == 1);
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn two_level(distance: u32) -> Result<Layout, LayoutError> {
-        // Without errors to place, the first level leaves nothing over.
+        // At distance 0 the first level uses all bits.
         if distance == 0 {
             Layout::new(1, 0)
         } else {

@@ -1,10 +1,10 @@
-//! A hash map from a 32-bit key to several rows: 12 bytes an entry and 4 to 8 for its bucket.
+//! A hash map from a 32-bit key to several rows: 12 bytes per entry plus 4 to 8 for its bucket.
 
 use crate::tables::pages::Pages;
 use crate::tables::simd::prefetch;
 
 const END: u32 = u32::MAX;
-/// Entries of a page, as a power of two: 96 KiB.
+/// Entries per page, as a power of two: 96 KiB.
 const PAGE_BITS: u32 = 13;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ struct Entry {
     next: u32,
 }
 
-/// Keys may collide: who looks a row up checks it against what it knows of the row.
+/// Keys may collide, so the caller checks each row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     heads: Vec<u32>,
@@ -22,9 +22,8 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Where the newest entry of a key stands among so many heads.
     fn bucket_of(heads: usize) -> impl Fn(u32) -> usize {
-        // The keys are bits of hashes, but of bands in their high bits too.
+        // Keys are bits of hashes; the multiplication spreads them over all heads.
         move |key| ((u64::from(key.wrapping_mul(0x9e37_79b1)) * heads as u64) >> 32) as usize
     }
 
@@ -46,7 +45,7 @@ impl Chain {
 
     fn grow(&mut self) {
         let room = (self.heads.len() * 2).max(64);
-        // Not beside the new ones.
+        // Frees the old heads before it allocates the new ones.
         self.heads = Vec::new();
         self.heads = vec![END; room];
         let bucket_of = Self::bucket_of(room);
@@ -57,19 +56,17 @@ impl Chain {
         }
     }
 
-    /// Asks for the line that says where a key's newest entry is.
     pub(crate) fn prefetch_head(&self, key: u32) {
         prefetch(&self.heads, self.bucket(key));
     }
 
-    /// Asks for the line of a key's newest entry.
     pub(crate) fn prefetch(&self, key: u32) {
         if let Some(&head) = self.heads.get(self.bucket(key)) {
             self.entries.prefetch(head as usize);
         }
     }
 
-    /// The rows of a key, newest first.
+    /// Returns the rows of a key, newest first.
     pub(crate) fn get(&self, key: u32) -> impl Iterator<Item = u32> + '_ {
         let mut at = self.heads.get(self.bucket(key)).copied().unwrap_or(END);
         std::iter::from_fn(move || {

@@ -1,14 +1,13 @@
-//! What is stored of documents, attribute by attribute: the same columns in the memtable and in a
-//! segment, so that a flush and a merge copy bytes.
+//! Documents stored by columns. Memtable and segment use the same columns, so flush and merge copy bytes.
 
 use crate::record::DocId;
 use crate::row::{HAS_DIGEST, HAS_SKETCH, Row, STRONG};
 use crate::{Fingerprint, Numbers, SKETCH_SIZE, Sketch};
 
-/// In the column of what a document duplicates: nothing.
+/// In the column `Of`: the document is not a duplicate.
 const NONE: u64 = u64::MAX;
 
-/// The attributes of fixed width, in the order in which they are written.
+/// The attributes of fixed width, in file order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     Fingerprint = 0,
@@ -20,15 +19,13 @@ pub(crate) enum Column {
     Time = 6,
     Digest = 7,
     Sketch = 8,
-    /// Where the key ends among all keys.
     KeyEnd = 9,
-    /// The document's number less that of the segment's first; left out where there are no gaps.
+    /// The document's number minus the segment's first; omitted if the numbers have no gaps.
     Id = 10,
     /// Since format 3.
     Numbers = 11,
 }
 
-/// How many of them a segment of format 2 has.
 pub(crate) const COLUMNS_OF_2: usize = 11;
 
 pub(crate) const COLUMNS: [Column; 12] = [
@@ -47,7 +44,6 @@ pub(crate) const COLUMNS: [Column; 12] = [
 ];
 
 impl Column {
-    /// Bytes a row.
     pub(crate) const fn width(self) -> usize {
         match self {
             Self::Flags => 1,
@@ -58,7 +54,7 @@ impl Column {
         }
     }
 
-    /// The byte of a row where the column is left out because every row has it.
+    /// Returns the byte that fills a row of an omitted column.
     pub(crate) const fn filler(self) -> u8 {
         match self {
             Self::Tokens | Self::Of => 0xff,
@@ -67,8 +63,8 @@ impl Column {
     }
 }
 
-/// Appends, with room for a quarter more where there was none left, not for as much again: a memtable is not to
-/// take much more than its documents.
+/// Appends, and grows the buffer by a quarter instead of doubling it, so that a memtable takes little more than its
+/// documents.
 fn extend(out: &mut Vec<u8>, bytes: &[u8]) {
     if out.capacity() - out.len() < bytes.len() {
         out.reserve_exact((out.len() / 4).max(bytes.len()));
@@ -76,7 +72,7 @@ fn extend(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The bytes of all columns of some documents; an empty one is left out.
+/// The bytes of all columns of some documents. An omitted column is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns<'a> {
     pub(crate) rows: usize,
@@ -114,7 +110,6 @@ impl<'a> Columns<'a> {
         (self.flags(row) & HAS_DIGEST != 0).then(|| self.field(Column::Digest, row))
     }
 
-    /// The digest of a row, if it has this mark.
     pub(crate) fn digest_of_kind(&self, row: usize, strong: bool) -> Option<[u8; 16]> {
         self.digest(row).filter(|_| (self.flags(row) & STRONG != 0) == strong)
     }
@@ -129,7 +124,6 @@ impl<'a> Columns<'a> {
         (of != NONE).then_some(of)
     }
 
-    /// Where the key of a row lies among all keys.
     pub(crate) fn key_range(&self, row: usize) -> std::ops::Range<usize> {
         let end = |row| u64::from_le_bytes(self.field(Column::KeyEnd, row)) as usize;
         let start = if row == 0 { 0 } else { end(row - 1) };
@@ -159,7 +153,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The number of a row's document, from the segment's first.
+    /// Returns the number of a row's document minus the segment's first.
     pub(crate) fn relative_id(&self, row: usize) -> u32 {
         if self.bytes(Column::Id).is_empty() {
             row as u32
@@ -169,8 +163,7 @@ impl<'a> Columns<'a> {
     }
 }
 impl Row<'_> {
-    /// Appends the row, which is number `rows`, to columns. A column stays empty as long as every
-    /// row has its filler.
+    /// Appends the row as row number `rows`. A column stays empty while every row has its filler.
     pub(crate) fn push(
         &self,
         rows: usize,

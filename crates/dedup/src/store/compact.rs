@@ -1,8 +1,7 @@
-//! What happens beside the writer: a full memtable becomes a segment, segments are merged.
+//! Background jobs: write a full memtable into a segment, and merge segments.
 //!
-//! A job has its inputs to itself: the frozen memtable and the segments do not change, and the
-//! deletions are those of the moment it began. It is the only one that writes the manifest while it
-//! runs.
+//! The inputs of a job do not change: the frozen memtable, the segments, and the deletions at its start. While a job
+//! runs, only it writes the manifest.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -26,12 +25,12 @@ use crate::plan;
 use crate::record::DocId;
 use crate::row::STRONG;
 
-/// More live segments make each look-up slower.
+/// The most live segments; more would slow down each look-up.
 pub(crate) const MAX_SEGMENTS: usize = 6;
-/// A segment is merged with newer ones unless it has this many times their documents.
+/// A segment with this many times the documents of the newer ones is not merged with them.
 const RATIO: u64 = 2;
 
-/// The strong digest of a document, for one that is to have another than it has.
+/// Returns the strong digest of a document whose digest is replaced.
 #[derive(Clone)]
 pub(crate) struct NewDigests(pub(crate) Arc<dyn Fn(DocId) -> Option<[u8; 16]> + Send + Sync>);
 
@@ -41,7 +40,6 @@ impl std::fmt::Debug for NewDigests {
     }
 }
 
-/// What a job needs.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) dir: Arc<dyn Directory>,
@@ -49,7 +47,7 @@ pub(crate) struct Job {
     pub(crate) segments: Vec<Arc<Segment>>,
     pub(crate) deleted: Arc<Deleted>,
     pub(crate) recipe: String,
-    /// The first journal that is needed once the frozen memtable is a segment.
+    /// The first journal that is needed after the frozen memtable is a segment.
     pub(crate) journal: u64,
     pub(crate) closed: Option<(u64, u64)>,
     /// The number of the next new file.
@@ -57,30 +55,25 @@ pub(crate) struct Job {
     pub(crate) distance: u32,
     pub(crate) budget: usize,
     pub(crate) bytes_per_fingerprint: f64,
-    /// Merge everything into one segment.
     pub(crate) whole: bool,
-    /// Give documents another digest.
     pub(crate) digests: Option<NewDigests>,
-    /// Make all that is in segments then resident, by this layout.
+    /// Make all segments' fingerprints resident afterwards, with this layout.
     pub(crate) resident: Option<Layout>,
-    /// That of the store's memory.
     pub(crate) hasher: KeyHasher,
-    /// False once nobody would use it.
+    /// False once the resident set is no longer needed.
     pub(crate) wanted: Arc<AtomicBool>,
 }
 
-/// What a job leaves.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) segments: Vec<Arc<Segment>>,
-    /// Ranges of numbers from which the deleted documents of the job's beginning are gone.
+    /// Ranges of numbers without the documents that were deleted at the start of the job.
     pub(crate) cleaned: Vec<Range<DocId>>,
     pub(crate) deleted: Arc<Deleted>,
     pub(crate) next: u64,
     pub(crate) resident: Option<Resident>,
 }
 
-/// A job at work.
 #[derive(Debug)]
 pub(crate) struct Running {
     thread: JoinHandle<Result<Outcome>>,
@@ -88,7 +81,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// What to wait for where no lock is held; `None` if it has ended.
+    /// Returns a handle to wait on without a lock, or `None` if the job has ended.
     pub(crate) fn under_way(&self) -> Option<Ended> {
         (!self.ended.told()).then(|| self.ended.clone())
     }
@@ -98,7 +91,7 @@ impl Running {
     }
 }
 
-/// Told when a job has ended, however it did.
+/// Signals that a job has ended, even by a panic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended(Arc<(Mutex<bool>, Condvar)>);
 
@@ -125,7 +118,6 @@ impl Drop for Tell {
 }
 
 impl Job {
-    /// Does the work on a thread of its own.
     pub(crate) fn spawn(self) -> Result<Running> {
         let path = self.dir.path().to_owned();
         let ended = Ended::default();
@@ -149,7 +141,7 @@ impl Job {
             cleaned.push(segment.ids());
             self.segments.push(segment);
         }
-        // Also without new documents: the journal that was begun is the first that is needed.
+        // Also without new documents: the manifest names the new journal as the first needed one.
         self.manifest(&kept)?;
         self.remove_journals();
         if let Some(digests) = self.digests.take() {
@@ -164,7 +156,7 @@ impl Job {
             self.segments.splice(range, [segment]);
             self.manifest(&kept)?;
             for segment in old {
-                // A file that another system does not let go is removed at the next open.
+                // If the system keeps the file, the next open removes it.
                 let _ = self.dir.remove(&segment.name);
             }
         }
@@ -193,7 +185,7 @@ impl Job {
         self.write(start..end, sources)
     }
 
-    /// Writes each segment again with other digests. A segment without a document that gets one stays.
+    /// Rewrites each segment in which a document gets another digest.
     fn replace_digests(
         &mut self,
         digests: &NewDigests,
@@ -220,12 +212,12 @@ impl Job {
     fn write(&self, ids: Range<DocId>, sources: Vec<Source<'_>>) -> Result<Arc<Segment>> {
         let rows = sources.iter().map(|source| source.total()).sum();
         let (layout, packed) = plan::for_segment(rows, self.distance, self.bytes_per_fingerprint);
-        // The counter's number: no other segment has it, and each manifest moves it on.
+        // The counter makes the name unique: each manifest advances it.
         let name = format!("seg-{}-{}-{}", self.next, ids.start, ids.end);
         let temporary = format!("{name}.tmp");
         let plan = Plan { ids, sources, layout, packed, budget: self.budget };
         plan.write(&*self.dir, &temporary).inspect_err(|_| {
-            // A full disk: make room at once.
+            // The disk may be full: free the space at once.
             let _ = self.dir.remove(&temporary);
         })?;
         let path = self.dir.path().join(&name);
@@ -280,7 +272,6 @@ impl Job {
         }
     }
 
-    /// Which neighbouring segments to merge next.
     fn next_merge(&self, deleted: &Deleted) -> Option<Range<usize>> {
         let sizes: Vec<Size> = self.segments.iter().map(Size::of).collect();
         if self.whole {
@@ -295,7 +286,7 @@ impl Job {
         merge_of(&sizes)
     }
 
-    /// The longest runs from old to new that fit into one segment, each written once.
+    /// Returns the longest run, from old to new, that fits into one segment, so that each document is written once.
     fn next_of_whole(&self, sizes: &[Size], deleted: &Deleted) -> Option<Range<usize>> {
         let mut start = 0;
         while start < sizes.len() {
@@ -315,14 +306,13 @@ impl Job {
     }
 }
 
-/// The columns of a segment that change with its digests.
 struct OtherDigests {
     flags: Vec<u8>,
     digests: Vec<u8>,
 }
 
 impl OtherDigests {
-    /// `None` if no document of the segment gets another digest.
+    /// Returns `None` if no document of the segment gets another digest.
     fn of(columns: &Columns<'_>, base: DocId, digests: &NewDigests) -> Option<Self> {
         let mut any = false;
         let mut other = Self {
@@ -352,11 +342,10 @@ impl OtherDigests {
     }
 }
 
-/// How large a segment is, in the two ways that are limited.
+/// The two limited sizes of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     rows: u64,
-    /// From its first number to its last.
     ids: u64,
 }
 
@@ -366,15 +355,14 @@ impl Size {
         Self { rows: segment.footer.rows, ids: ids.end - ids.start }
     }
 
-    /// Both in one segment, if they fit.
     fn with(self, other: Self) -> Option<Self> {
         let sum = Self { rows: self.rows + other.rows, ids: self.ids + other.ids };
         (sum.rows <= MAX_ROWS && sum.ids <= MAX_IDS).then_some(sum)
     }
 }
 
-/// Segments grow geometrically: from old to new, each has at least [`RATIO`] times the documents of
-/// the next, and there are at most [`MAX_SEGMENTS`] but for those that are as large as can be.
+/// Segments grow geometrically: from old to new, each has at least [`RATIO`] times the documents of the next. There
+/// are at most [`MAX_SEGMENTS`], not counting full ones.
 fn merge_of(sizes: &[Size]) -> Option<Range<usize>> {
     let mut start = sizes.len().checked_sub(1)?;
     let mut total = sizes.last().copied()?;
@@ -389,7 +377,7 @@ fn merge_of(sizes: &[Size]) -> Option<Range<usize>> {
     if start + 1 < sizes.len() {
         return Some(start..sizes.len());
     }
-    // What lies before two that do not fit together is as large as can be, and does not count.
+    // Segments before two that do not fit together are full and do not count.
     let fits = |pair: &[Size]| matches!(pair, [older, newer] if older.with(*newer).is_some());
     let first = sizes.windows(2).rposition(|pair| !fits(pair)).map_or(0, |last| last + 1);
     if sizes.len() - first > MAX_SEGMENTS {
@@ -410,7 +398,6 @@ mod tests {
         let of = |rows, ids| Size { rows, ids };
         assert_eq!(merge_of(&[of(MAX_ROWS - 5, MAX_ROWS), of(6, 6)]), None);
         assert_eq!(merge_of(&[of(8, 8), of(5, 5)]), Some(0..2));
-        // Few documents, but from far apart.
         assert_eq!(merge_of(&[of(8, MAX_IDS - 2), of(5, 5)]), None);
         let large = [of(MAX_ROWS, MAX_ROWS); 9];
         assert_eq!(merge_of(&large), None);

@@ -1,4 +1,4 @@
-//! Decisions of a caller that compares texts.
+//! Decisions with a caller that compares texts.
 
 use super::Store;
 use crate::confirm::Confirm;
@@ -7,13 +7,14 @@ use crate::policy::{Neighbour, Verdict};
 use crate::record::Document;
 
 impl Store {
-    /// [`offer`](Self::offer), where the caller compares the texts. While it does, no other document is offered.
+    /// [Offers](Self::offer) a document with the caller's comparison of texts. Meanwhile no other document is
+    /// offered.
     ///
     /// # Errors
     /// As [`offer`](Self::offer).
     ///
     /// # Complexity
-    /// As [`offer`](Self::offer), and at most [`MAX_COMPARED`](crate::MAX_COMPARED) comparisons.
+    /// As [`offer`](Self::offer), plus at most [`MAX_COMPARED`](crate::MAX_COMPARED) comparisons.
     pub fn offer_confirmed(
         &self,
         document: &Document<'_>,
@@ -24,7 +25,7 @@ impl Store {
         writer.offer(documents, Some(confirm), &self.options)?.pop().ok_or(Error::Poisoned)
     }
 
-    /// [`matches`](Self::matches), where the caller compares the texts.
+    /// Returns [`matches`](Self::matches) with the caller's comparison of texts.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -36,7 +37,7 @@ impl Store {
         self.snapshot().confirmed_matches(document, confirm)
     }
 
-    /// Returns the best document that the given one duplicates, where the caller compares the texts.
+    /// Returns the best document that the given one duplicates, with the caller's comparison of texts.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -55,7 +56,7 @@ mod tests {
     use crate::confirm::{MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
     use crate::{Fingerprint, Options, Policy, Sketch, Store};
 
-    /// What was asked about, and one answer to all.
+    /// Records the proposed documents and gives the same answer to each.
     struct Asked(Vec<u64>, Option<bool>);
 
     impl Confirm for Asked {
@@ -67,7 +68,6 @@ mod tests {
 
     fn document<'k>(key: &'k [u8], name: u64) -> Document<'k> {
         let digest = Some([7; 16]);
-        // All of them are equally similar.
         let sketch = Sketch::from_hashes((0..200).map(crate::mix64));
         Document {
             digest,
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// Documents of one text, each under a name of its own; so the policy keeps them all.
+    /// Returns a store of documents with equal text and different names, all of which the policy keeps.
     fn store(count: u64, policy: Policy) -> Store {
         let store = Store::in_memory(Options { policy, ..Options::default() }).unwrap();
         for number in 0..count {

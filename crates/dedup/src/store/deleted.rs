@@ -1,4 +1,4 @@
-//! Which documents were deleted but still lie in a segment: a sparse bitmap, and its file.
+//! Deleted documents that are still in a segment: a sparse bitmap and its file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ const MAGIC: &[u8; 8] = b"HAPAXDEL";
 const WORDS: usize = 64;
 const CHUNK: u64 = 64 * WORDS as u64;
 
-/// Numbers of documents, 512 bytes for each 4,096 of them that has any.
+/// Numbers of documents: 512 bytes for each 4,096 numbers of which one is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deleted {
     chunks: BTreeMap<u64, Box<[u64; WORDS]>>,
@@ -41,18 +41,16 @@ impl Deleted {
         self.len
     }
 
-    /// How many numbers lie in a range, counted one by one.
+    /// Counts the numbers in a range, one by one.
     pub(crate) fn count(&self, range: std::ops::Range<DocId>) -> u64 {
         let ids = self.iter_from(range.start);
         ids.take_while(|id| *id < range.end).count() as u64
     }
 
-    /// All numbers, in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = DocId> + '_ {
         self.iter_from(0)
     }
 
-    /// Those from `start` on, in ascending order.
     pub(crate) fn iter_from(&self, start: DocId) -> impl Iterator<Item = DocId> + '_ {
         let chunks = self.chunks.range(start / CHUNK..);
         let ids = chunks.flat_map(|(chunk, words)| {
@@ -64,13 +62,13 @@ impl Deleted {
         ids.filter(move |id| *id >= start)
     }
 
-    /// Forgets the numbers of a range: their rows are gone.
+    /// Removes the numbers of a range whose rows a merge has dropped.
     pub(crate) fn forget(&mut self, range: std::ops::Range<DocId>) {
         let all = self.clone();
         self.forget_those_of(&all, range);
     }
 
-    /// Forgets the numbers of a range that another set has too.
+    /// Removes the numbers of a range that another set has too.
     pub(crate) fn forget_those_of(&mut self, other: &Self, range: std::ops::Range<DocId>) {
         for id in other.iter_from(range.start).take_while(|id| *id < range.end) {
             if !self.contains(id) {
@@ -88,7 +86,7 @@ impl Deleted {
         }
     }
 
-    /// The file: magic, then number and words of each chunk, then a CRC-32 of all before.
+    /// Encodes the file: magic, number and words of each chunk, then a CRC-32 of everything before.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         for (number, words) in &self.chunks {
@@ -100,7 +98,7 @@ impl Deleted {
         out
     }
 
-    /// Reads a file that names documents below `end`.
+    /// Decodes a file of documents below `end`.
     pub(crate) fn decode(path: &Path, bytes: &[u8], end: DocId) -> Result<Self> {
         let corrupt = |what| Error::Corrupt { path: path.to_owned(), offset: 0, what };
         let (body, crc) = bytes.split_last_chunk::<4>().ok_or_else(|| corrupt("it is cut"))?;

@@ -1,10 +1,10 @@
-//! What a file is by its name. A folder may hold others' files: of them a store knows nothing.
+//! File names of a store. A folder may contain other files, which a store ignores.
 
-/// The manifest's name until it is whole.
+/// The manifest's name while it is written.
 pub(super) const NEXT: &str = "MANIFEST.tmp";
 
-/// No file of a store has a greater number: one made each millisecond would take 8,900 years to get
-/// there. What is called so is another's.
+/// The largest number in a file name: at one file per millisecond it lasts 8,900 years. A file with a larger number
+/// does not belong to the store.
 pub(super) const MAX_NUMBER: u64 = 1 << 48;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Named {
     Deleted(u64),
     /// `journal-N`.
     Journal(u64),
-    /// A segment or a manifest that is being written, or what is sorted for it.
+    /// An unfinished segment, manifest or spool.
     Unfinished,
 }
 
@@ -46,13 +46,12 @@ fn split(text: &str, at: char) -> (&str, &str) {
     text.split_once(at).unwrap_or((text, ""))
 }
 
-/// As we write it: nothing but digits, and no zero in front.
+/// Parses a number as we write it: digits only, no leading zero.
 fn number(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)
 }
 
-/// A file's own number.
 fn counter(text: &str) -> Option<u64> {
     number(text).filter(|number| *number <= MAX_NUMBER)
 }

@@ -1,15 +1,15 @@
-//! Which keys are surely new: a blocked Bloom filter, one cache line a key and layer, that grows by
-//! layers (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters", 2007).
+//! Finds keys that are certainly new with a blocked Bloom filter: one cache line per key and layer, layers added as
+//! it grows (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters", 2007).
 
 use crate::hash::mix64;
 use crate::tables::simd::prefetch;
 
-/// Bits a key, of which each sets one in every word of its block: one of 200 strangers passes.
+/// Bits per key. A key sets one bit in every word of its block; 1 of 200 unknown keys passes.
 const BITS: usize = 12;
-/// Keys of the first layer; each further one takes four times as many.
+/// Keys of the first layer; each further layer has four times as many.
 const FIRST: usize = 1 << 18;
 const GROWTH: usize = 4;
-/// Odd, one for each word of a block: they choose its bits.
+/// Odd multipliers that choose the bit in each word of a block.
 const SALTS: [u32; 8] = [
     0x47b6_137b,
     0x4497_4d91,
@@ -28,7 +28,6 @@ struct Block([u64; 8]);
 #[derive(Clone, Debug)]
 struct Layer {
     blocks: Vec<Block>,
-    /// How many more keys it takes.
     room: usize,
 }
 
@@ -43,27 +42,26 @@ impl Layer {
     }
 }
 
-/// The bit of each word of a block.
 #[inline(always)]
 fn mask(hash: u64) -> [u64; 8] {
     SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 26))
 }
 
-/// Keys by 32 bits of their hash. What was inserted is held for ever.
+/// Keys by 32 bits of their hash. Keys cannot be removed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyFilter {
     layers: Vec<Layer>,
 }
 
 impl KeyFilter {
-    /// What may be known already takes no room.
+    /// Inserts a key, unless it already passes.
     pub(crate) fn insert(&mut self, key: u32) {
         if !self.may_hold(key) {
             self.insert_new(key);
         }
     }
 
-    /// Inserts a key of which a look-up has just said that it is not held.
+    /// Inserts a key that a look-up has just not found.
     pub(crate) fn insert_new(&mut self, key: u32) {
         if self.layers.last().is_none_or(|layer| layer.room == 0) {
             let keys = FIRST * GROWTH.pow(self.layers.len().min(8) as u32);
@@ -78,7 +76,7 @@ impl KeyFilter {
         layer.room -= 1;
     }
 
-    /// `false`: a key of this hash was never inserted.
+    /// Returns `false` if no key of this hash was inserted.
     #[inline]
     pub(crate) fn may_hold(&self, key: u32) -> bool {
         let hash = mix64(u64::from(key));
@@ -90,7 +88,6 @@ impl KeyFilter {
         })
     }
 
-    /// Asks for the lines that a look-up reads.
     pub(crate) fn prefetch(&self, key: u32) {
         let hash = mix64(u64::from(key));
         self.layers.iter().for_each(|layer| prefetch(&layer.blocks, layer.place(hash)));

@@ -1,4 +1,4 @@
-//! The append-only log of what no segment holds yet. See docs/format.md.
+//! The append-only log of changes that are not in a segment yet. See docs/format.md.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,15 @@ use crate::error::{Error, Result};
 use crate::limits::{MAX_FRAME, OLDEST, VERSION};
 
 const MAGIC: &[u8; 8] = b"HAPAXJNL";
-/// Bytes of the header.
 pub(crate) const HEADER: usize = 16;
 const FRAME_HEAD: usize = 8;
-/// With its first commit a journal is no longer.
+/// The most bytes of a journal that has no commit yet.
 pub(crate) const FIRST: usize = HEADER + FRAME_HEAD + MAX_FRAME;
-/// A journal of more bytes is followed by another, though there is little in memory: commits carry
-/// payloads, and deletions are no documents.
+/// Above this number of bytes a new journal is begun, even with few documents in memory: payloads and deletions take
+/// space too.
 pub(crate) const FULL: u64 = 64 << 20;
 
-/// What a frame holds; its first byte.
+/// The kind of a frame; its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Record = 1,
@@ -24,12 +23,10 @@ pub(crate) enum Kind {
     Delete = 3,
 }
 
-/// The name of a journal's file.
 pub(crate) fn name(number: u64) -> String {
     format!("journal-{number}")
 }
 
-/// Frames that wait to be written.
 #[derive(Debug, Default)]
 pub(crate) struct Batch(Vec<u8>);
 
@@ -38,7 +35,7 @@ impl Batch {
         self.0.is_empty()
     }
 
-    /// Empties it for what comes next, and says how much room that has.
+    /// Clears the batch and returns its capacity.
     pub(crate) fn clear(&mut self) -> usize {
         self.0.clear();
         self.0.capacity()
@@ -57,24 +54,23 @@ impl Batch {
     }
 }
 
-/// A journal that is being written.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(crate) number: u64,
     path: PathBuf,
     out: Box<dyn Output>,
-    /// Bytes written.
+    /// In bytes.
     pub(crate) length: u64,
 }
 
 impl Journal {
-    /// A new journal that begins with a commit of `payload`, durable with its name.
+    /// Creates a journal that begins with a commit of `payload`; both the journal and its name are durable.
     pub(crate) fn create(dir: &dyn Directory, number: u64, payload: Option<&[u8]>) -> Result<Self> {
         let name = name(number);
         let path = dir.path().join(&name);
         let out = dir.create(&name).map_err(Error::io(&path))?;
         let mut journal = Self { number, path, out, length: 0 };
-        // Synced by itself: so a commit in a journal proves that its header reached the disk.
+        // Synced separately, so that a commit in a journal proves that its header is on disk.
         journal.write(&header())?;
         journal.sync()?;
         if let Some(payload) = payload {
@@ -84,7 +80,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on with a journal of which `length` bytes are committed.
+    /// Continues a journal of which `length` bytes are committed.
     pub(crate) fn resume(dir: &dyn Directory, number: u64, length: u64) -> Result<Self> {
         let name = name(number);
         let path = dir.path().join(&name);
@@ -96,8 +92,8 @@ impl Journal {
 
     /// Makes the batch durable, then seals it with a commit frame that carries `payload`.
     ///
-    /// Two syncs: so a valid commit frame proves that its batch reached the disk before it, and a
-    /// bad frame in front of one is damage, never a torn write.
+    /// The two syncs make a valid commit frame prove that its batch was on disk before it. So a bad frame before a
+    /// commit is damage, never a torn write.
     pub(crate) fn commit(&mut self, batch: &Batch, payload: &[u8]) -> Result<()> {
         if !batch.is_empty() {
             self.write(&batch.0)?;
@@ -124,9 +120,9 @@ impl Journal {
     }
 }
 
-/// Calls `visit` with each frame of each committed batch of a journal, and returns how many bytes
-/// are committed. With `last`, what follows the last commit was never acknowledged, and is left
-/// out; a journal that another one follows must end with a commit.
+/// Calls `visit` with each frame of each committed batch and returns the number of committed bytes. In the `last`
+/// journal, bytes after the last commit were never acknowledged and are ignored. Any earlier journal must end with a
+/// commit.
 pub(crate) fn replay(
     path: &Path,
     bytes: &[u8],
@@ -193,7 +189,7 @@ fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Length and CRC-32 of a frame's body (kind and payload).
+/// Returns length and CRC-32 of a frame's body (kind and payload).
 fn frame_head(body: &[u8]) -> [u8; FRAME_HEAD] {
     let mut head = [0; FRAME_HEAD];
     head[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
@@ -201,7 +197,7 @@ fn frame_head(body: &[u8]) -> [u8; FRAME_HEAD] {
     head
 }
 
-/// Kind and whole length of the valid frame at `at`, if there is one.
+/// Returns kind and whole length of a valid frame at `at`.
 fn frame_at(bytes: &[u8], at: usize) -> Option<(Kind, usize)> {
     let rest = bytes.get(at..)?;
     let head = rest.first_chunk::<FRAME_HEAD>()?;
@@ -219,7 +215,7 @@ fn frame_at(bytes: &[u8], at: usize) -> Option<(Kind, usize)> {
     (frame_head(body) == *head).then_some((kind, FRAME_HEAD + length))
 }
 
-/// Whether a journal holds any commit, be it behind damaged frames.
+/// Returns whether a journal has a commit, even behind damaged frames.
 pub(crate) fn has_commit(bytes: &[u8]) -> bool {
     let commit = |at| frame_at(bytes, at).is_some_and(|(kind, _)| kind == Kind::Commit);
     (HEADER..bytes.len()).any(commit)

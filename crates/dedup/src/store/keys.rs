@@ -1,17 +1,16 @@
-//! Hashes of keys: one that is stored, and one that nobody outside can foresee.
+//! Hashes of keys: a stored one, and a random one that outsiders cannot predict.
 
 use std::cell::OnceCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::hash;
 
-/// In segments keys are looked up by 32 bits of a hash that is part of the format, and compared whole.
+/// Returns the hash by which segments look keys up. It is part of the format; whole keys are compared afterwards.
 pub(crate) fn key_hash(key: &[u8]) -> u32 {
     (hash::FeatureHash::Fnv1aMix.hash(key) >> 32) as u32
 }
 
-/// Hashes keys for memory, otherwise in each store that is opened: whoever chooses keys cannot choose
-/// ones of equal hashes.
+/// Hashes keys in memory with a random seed per opened store, so that nobody can choose keys of equal hashes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyHasher(RandomState);
 
@@ -23,11 +22,10 @@ impl KeyHasher {
     }
 }
 
-/// A key with its hashes, each made once.
 #[derive(Debug)]
 pub(crate) struct Key<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Of [`KeyHasher`].
+    /// By [`KeyHasher`].
     pub(crate) hash: u32,
     stored: OnceCell<u32>,
 }
@@ -37,7 +35,6 @@ impl<'a> Key<'a> {
         Self { bytes, hash: hasher.hash(bytes) as u32, stored: OnceCell::new() }
     }
 
-    /// The hash by which segments know it.
     pub(crate) fn stored(&self) -> u32 {
         *self.stored.get_or_init(|| key_hash(self.bytes))
     }
@@ -47,7 +44,7 @@ impl<'a> Key<'a> {
 pub(crate) mod tests {
     use super::*;
 
-    /// Keys of one stored hash. After these eight bytes the state of FNV-1a is 0, and zeroes leave it so.
+    /// Returns keys with equal stored hashes: these eight bytes set the state of FNV-1a to 0, and zeroes keep it.
     pub(crate) fn colliding(count: usize) -> Vec<Vec<u8>> {
         let to_zero = [0xd5, 0x6b, 0xb9, 0x53, 0x42, 0x87, 0x08, 0x36];
         (0..count).map(|zeroes| [&to_zero[..], &vec![0; zeroes]].concat()).collect()

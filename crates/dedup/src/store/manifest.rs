@@ -1,4 +1,4 @@
-//! The small file that says what a store is made of, replaced whole.
+//! The manifest: a small file that lists the files of a store and is replaced as a whole.
 
 use std::io;
 
@@ -7,31 +7,27 @@ use crate::dir::Directory;
 use crate::error::{Error, Result};
 use crate::limits::{OLDEST, VERSION};
 
-/// The file's name.
 pub(crate) const NAME: &str = "MANIFEST";
 
-/// One segment of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentLine {
     pub(crate) name: String,
-    /// The length of the file.
     pub(crate) bytes: u64,
-    /// The number of its first document, and one past that of the last.
+    /// The first number, and one past the last.
     pub(crate) ids: (u64, u64),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) recipe: String,
-    /// The first journal that holds something that no segment has.
+    /// The first journal with changes that are in no segment.
     pub(crate) journal: u64,
-    /// A store that was closed in order: which journal was its last, and how much is committed.
+    /// For a store that was closed: number and committed length of the last journal.
     pub(crate) closed: Option<(u64, u64)>,
-    /// The file that names deleted documents.
     pub(crate) deleted: Option<String>,
     /// In the order of their documents.
     pub(crate) segments: Vec<SegmentLine>,
-    /// Of the format it was read in; [`VERSION`] is written.
+    /// The format version of the read file; [`VERSION`] is written.
     pub(crate) version: u32,
 }
 
@@ -72,7 +68,7 @@ impl Manifest {
         write().map_err(Error::io(&dir.path().join(NAME)))
     }
 
-    /// Reads the file; `None` if there is none.
+    /// Reads the file; `None` if it does not exist.
     pub(crate) fn read(dir: &dyn Directory) -> Result<Option<Self>> {
         let path = dir.path().join(NAME);
         let bytes = match dir.contents(NAME) {
@@ -114,7 +110,7 @@ impl Manifest {
             let mut number = || words.next()?.parse::<u64>().ok();
             match kind {
                 "closed" => manifest.closed = Some((counter(word)?, number()?)),
-                // Names that are written, and none that lead out of the folder.
+                // Only names that this crate writes, so no path leads out of the folder.
                 "deleted" if matches!(Named::of(word), Some(Named::Deleted(_))) => {
                     manifest.deleted = Some(word.to_owned());
                 }

@@ -1,4 +1,4 @@
-//! The newest documents, in memory: what the journal holds and no segment yet.
+//! The newest documents, in memory and in the journal but in no segment yet.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,12 +16,11 @@ use crate::{Fingerprint, Layout};
 
 #[derive(Debug)]
 pub(crate) struct Memtable {
-    /// The number of its first document.
     pub(crate) base: DocId,
     rows: usize,
     columns: [Vec<u8>; COLUMNS.len()],
     keys: Vec<u8>,
-    /// None where the fingerprints are resident.
+    /// `None` if the fingerprints are resident.
     tables: Option<GrowingTables>,
     by_fingerprint: Chain,
     by_digest: Chain,
@@ -31,12 +30,12 @@ pub(crate) struct Memtable {
     crowds: [Crowds; 3],
 }
 
-/// The rows of fingerprints or digests of which there are many, as they were, oldest first: their own lists
-/// begin with the newest.
+/// Cached rows, oldest first, of fingerprints or digests with more rows than a decision considers. The chains are
+/// ordered newest first.
 type Crowds = Mutex<HashMap<u128, Vec<u32>>>;
 
 impl Memtable {
-    /// With tables of its own by `layout`, or to be found by what is resident.
+    /// Creates a memtable with tables of `layout`, or without tables if the fingerprints are resident.
     pub(crate) fn new(base: DocId, layout: Option<Layout>) -> Self {
         Self {
             base,
@@ -57,12 +56,11 @@ impl Memtable {
         self.rows
     }
 
-    /// The number of the next document.
     pub(crate) const fn end(&self) -> DocId {
         self.base + self.rows as u64
     }
 
-    /// About how many bytes it takes, with the room it grows into but for that of its tables.
+    /// Returns the approximate bytes, unused capacity included except that of the tables.
     pub(crate) fn bytes(&self) -> usize {
         let chains = [&self.by_fingerprint, &self.by_digest, &self.by_key, &self.by_band];
         self.columns.iter().map(Vec::capacity).sum::<usize>()
@@ -79,7 +77,6 @@ impl Memtable {
         Columns { rows: self.rows, bytes, keys: &self.keys }
     }
 
-    /// Adds a row whose key has this hash.
     pub(crate) fn insert(&mut self, row: &Row<'_>, key: u32) {
         let number = self.rows as u32;
         row.push(self.rows, &mut self.columns, &mut self.keys);
@@ -104,15 +101,15 @@ impl Memtable {
         }
     }
 
-    /// The rows with this fingerprint that are in the tables, newest first.
+    /// Returns the rows with this fingerprint that are in the tables, newest first.
     pub(crate) fn rows_of(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u32> + '_ {
-        // Not by the column's bytes: it is left out as long as all fingerprints are 0.
+        // Uses the accessor, because the column is omitted while all fingerprints are 0.
         let columns = self.columns();
         let rows = self.by_fingerprint.get(fingerprint_key(fingerprint));
         rows.filter(move |row| columns.fingerprint(*row as usize) == fingerprint)
     }
 
-    /// The rows with this digest, strong or not, that are in the tables, newest first.
+    /// Returns the rows with this digest, strong or not, that are in the tables, newest first.
     pub(crate) fn rows_of_digest(
         &self,
         (digest, strong): ([u8; 16], bool),
@@ -135,7 +132,6 @@ impl Memtable {
         self.take(|| self.rows_of(fingerprint), (crowds, key), extent, visible, ids);
     }
 
-    /// Appends the documents with this digest that are in the tables.
     pub(crate) fn take_of_digest(
         &self,
         digest: ([u8; 16], bool),
@@ -175,19 +171,19 @@ impl Memtable {
         let known = crowds.entry(key).or_default();
         let mut oldest = first(known);
         if oldest.len() < OLDEST {
-            // None were known, or many were deleted.
+            // The cache is empty, or most of its rows were deleted.
             known.clear();
             known.extend(rows());
             known.reverse();
             oldest = first(known);
         }
         drop(crowds);
-        // Of the newest some leave their places to the oldest.
+        // The oldest replace some of the newest.
         ids.truncate(before + MAX_CANDIDATES - oldest.len());
         ids.extend(oldest);
     }
 
-    /// The rows with this key, newest first; all but the newest are deleted.
+    /// Returns the rows with this key, newest first; all except the newest are deleted.
     pub(crate) fn rows_of_key<'a>(
         &'a self,
         key: &'a [u8],
@@ -197,12 +193,12 @@ impl Memtable {
         self.by_key.get(hash).filter(move |row| columns.key(*row as usize) == key)
     }
 
-    /// The rows that share a band with a sketch; some of another band by a collision.
+    /// Returns the rows that share a band with a sketch, and possibly some of another band (hash collision).
     pub(crate) fn rows_of_band(&self, band: u64) -> impl Iterator<Item = u32> + '_ {
         self.by_band.get(band_key(band))
     }
 
-    /// Asks for the lines that a look-up of this fingerprint and key will read first.
+    /// Prefetches the first lines that a look-up of this fingerprint and key reads.
     pub(crate) fn prefetch(&self, fingerprint: Fingerprint, key: u32) {
         if let Some(tables) = &self.tables {
             tables.prefetch_first(fingerprint);
@@ -211,7 +207,6 @@ impl Memtable {
         self.by_fingerprint.prefetch(fingerprint_key(fingerprint));
     }
 
-    /// Asks for the lines that an insert will write.
     pub(crate) fn prefetch_places(&self, fingerprint: Fingerprint, key: u32) {
         self.by_key.prefetch_head(key);
         self.by_fingerprint.prefetch_head(fingerprint_key(fingerprint));
@@ -223,7 +218,7 @@ impl Memtable {
         }
     }
 
-    /// Gives it tables of its own.
+    /// Builds separate tables for the memtable.
     pub(crate) fn stand_alone(&mut self, layout: Layout) {
         let columns = self.columns();
         let indexed = (0..self.rows).filter(|row| columns.flags(*row) & INDEXED != 0);
@@ -241,7 +236,7 @@ fn fingerprint_key(fingerprint: Fingerprint) -> u32 {
     (mix64(fingerprint.bits()) >> 32) as u32
 }
 
-/// The first four bytes: the digest is a hash already.
+/// Returns the first four bytes: the digest is already a hash.
 pub(crate) fn digest_key(digest: [u8; 16]) -> u32 {
     let [a, b, c, d, ..] = digest;
     u32::from_le_bytes([a, b, c, d])
@@ -278,7 +273,7 @@ mod tests {
             table.insert(&Row::new(&document, None, true), number);
             let vecs = || table.columns.iter().chain([&table.keys]);
             assert!(vecs().all(|vec| vec.capacity() <= 256 + vec.len() / 4 * 5), "{number}");
-            // With its lists, whose heads alone double: 18 entries of 12 bytes, 4 to 8 each for heads, and 104 in columns.
+            // With its lists, whose heads double: 18 entries of 12 bytes, 4 to 8 each for heads, and 104 in columns.
             assert!(table.bytes() <= (1 << 19) + 520 * table.rows(), "{number}: {}", table.bytes());
         }
     }

@@ -1,4 +1,4 @@
-//! Documents, looked up by fingerprint and sketch, each stored once.
+//! The document store: look-ups by fingerprint, sketch and key.
 
 mod chain;
 pub(crate) mod columns;
@@ -39,31 +39,29 @@ pub use self::options::Options;
 pub use self::proposals::MAX_CANDIDATES;
 pub use self::snapshot::{Report, Snapshot};
 
-/// Documents, looked up by fingerprint and sketch, each stored once.
+/// A store of documents with look-ups by fingerprint, sketch and key.
 ///
-/// On disk every commit is durable when it returns, and what was not committed is gone after a
-/// crash, whole. One process holds a folder at a time; in it, any number of threads may share a
-/// store: offers come one after the other, look-ups of a [`Snapshot`] run beside them, and commits
-/// that come at the same time share its two syncs.
+/// A commit is durable when it returns. A crash discards uncommitted changes completely. One process opens a folder
+/// at a time. In that process any number of threads may share the store: offers are serialised, look-ups of a
+/// [`Snapshot`] run beside them, and concurrent commits share two syncs.
 ///
-/// New documents lie in memory and in a journal. When there are enough of them a thread writes them
-/// into a segment, and merges segments so that there are at most six beside those of some 2^28
-/// documents, which are full; each segment's tables are arranged as [`plans`](crate::plans) finds
-/// best for their number.
+/// New documents are kept in memory and in a journal. A background thread writes full memtables into segments and
+/// merges segments. At most six segments remain, plus full segments of about 2^28 documents. Each segment uses the
+/// tables that [`plans`](crate::plans) finds best for its size.
 pub struct Store {
     options: Options,
     dir: Arc<dyn Directory>,
-    /// Whose turn it is to commit.
+    /// Whether a thread is committing.
     turn: Mutex<Turn>,
     freed: Condvar,
-    /// Taken before `writer` where both are needed.
+    /// Lock order: before `writer`.
     journal: Mutex<Journal>,
     writer: Mutex<Writer>,
-    /// Let go last.
+    /// Declared last, so that it is dropped last.
     _guard: Guard,
 }
 
-/// Not what is in it: that may be gigabytes, and behind a lock that is held.
+/// Omits the content: it may be gigabytes, and its lock may be held.
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Store");
@@ -73,20 +71,20 @@ impl fmt::Debug for Store {
 
 #[derive(Debug, Default)]
 struct Turn {
-    /// Somebody is committing.
+    /// Whether a thread is committing.
     busy: bool,
-    /// Up to which commit everything is durable.
+    /// The last commit that is durable.
     durable: u64,
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panic leaves half done is in memory only: the writer is poisoned by a flag of its own, which is set
-    // while a document is put there.
+    // A panic leaves only memory incomplete. A separate flag poisons the writer; it is set while a document is
+    // inserted.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Store {
-    /// A store in memory: the same segments and merges, in no folder.
+    /// Creates a store in memory, with the same segments and merges as one on disk.
     ///
     /// # Errors
     /// [`Error::Distance`], [`Error::Threshold`], [`Error::RecipeName`].
@@ -97,24 +95,23 @@ impl Store {
     /// Opens or creates the store in `folder`.
     ///
     /// # Errors
-    /// [`Error::Locked`] if it is open already, [`Error::Corrupt`], [`Error::Version`] and
-    /// [`Error::Recipe`] for what lies there, [`Error::Io`] from the file system, [`Error::TooMany`] if its journals hold
-    /// more than memory may; [`Error::Distance`], [`Error::Threshold`] and [`Error::RecipeName`] for the options.
+    /// [`Error::Locked`] if the store is already open; [`Error::Corrupt`], [`Error::Version`] and [`Error::Recipe`]
+    /// for the stored files; [`Error::Io`] from the file system; [`Error::TooMany`] if the journals hold more than
+    /// memory may; [`Error::Distance`], [`Error::Threshold`] and [`Error::RecipeName`] for the options.
     ///
     /// # Complexity
-    /// Reads the footers of the segments, the list of the deleted with a field of each, and the
-    /// journals: what no segment holds yet. With the feature `sled` a thread opens its cache and reads the keys of the
-    /// last documents that it lacks.
+    /// Reads the footers of the segments, the list of deleted documents with one field of each, and the journals.
+    /// With the feature `sled` a thread opens the cache and adds the keys that it lacks.
     pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Self> {
         let folder: PathBuf = folder.as_ref().to_owned();
         let dir = FsDirectory::create(&folder).map_err(Error::io(&folder))?;
         Self::open_with(Arc::new(dir), Some(&folder), options)
     }
 
-    /// Opens the store in `folder`, which must be there.
+    /// Opens the existing store in `folder`.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `NotFound` if there is none, else as [`open`](Self::open).
+    /// [`Error::Io`] of kind `NotFound` if there is no store, else as [`open`](Self::open).
     pub fn open_existing(folder: impl AsRef<Path>, options: Options) -> Result<Self> {
         let manifest = folder.as_ref().join(manifest::NAME);
         if !manifest.exists() {
@@ -124,7 +121,7 @@ impl Store {
         Self::open(folder, options)
     }
 
-    /// Opens or creates the store in a [`Directory`] of the caller's.
+    /// Opens or creates the store in a [`Directory`] that the caller implements.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -132,46 +129,47 @@ impl Store {
         Self::open_with(dir, None, options)
     }
 
-    /// How many documents are stored, duplicates among them.
+    /// Returns the number of stored documents, duplicates included.
     pub fn len(&self) -> u64 {
         held(&self.writer).documents()
     }
 
-    /// Whether none is stored.
+    /// Returns whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of the next document. Numbers of deleted ones are not given again.
+    /// Returns the number of the next document. Numbers of deleted documents are not reused.
     pub fn next_id(&self) -> DocId {
         held(&self.writer).view.end
     }
 
-    /// How many of the documents are duplicates.
+    /// Returns the number of stored duplicates.
     pub fn duplicates(&self) -> u64 {
         held(&self.writer).duplicates
     }
 
-    /// How often a document was left out of a band's list because it was full.
+    /// Returns the number of times that a full band list left a document out.
     pub fn capped_bands(&self) -> u64 {
         held(&self.writer).capped()
     }
 
-    /// Whether sled's folder was damaged: when the store was opened it was set aside as
-    /// `ids.damaged` and filled anew; what shows itself later ends its use, and it is set aside when the
-    /// store is closed. Nothing but time is lost by that. Waits until the folder has been opened, some 20 ms, and
-    /// others wait meanwhile: ask when the work is done.
+    /// Returns whether sled's folder was damaged. At open it is moved to `ids.damaged` and rebuilt; later damage ends
+    /// its use, and close moves it. Damage costs time, not data.
+    ///
+    /// The call waits until the folder is open (about 20 ms) and blocks other threads meanwhile: call it after the
+    /// work.
     pub fn cache_was_set_aside(&self) -> bool {
         held(&self.writer).ids.was_set_aside()
     }
 
-    /// What the last commit carries, see [`commit`](Self::commit): from the moment that one is asked for, also
-    /// while it is under way and if it fails. After an open: what the last one carried that is durable.
+    /// Returns the payload of the last [`commit`](Self::commit), even if that commit is still running or failed.
+    /// After an open it is the last durable payload.
     pub fn payload(&self) -> Vec<u8> {
         held(&self.writer).payload.clone()
     }
 
-    /// The document offered under `key`.
+    /// Returns the document offered under `key`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -179,7 +177,7 @@ impl Store {
         held(&self.writer).id_of(key)
     }
 
-    /// The document that `id` was discarded for, if it was.
+    /// Returns the document that `id` duplicates, if it was discarded.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -188,7 +186,7 @@ impl Store {
         Ok(view.with_row(id, false, |row| row.of)?.flatten())
     }
 
-    /// The whole record of a document; `None` if there is none of that number.
+    /// Returns the whole record of a document, or `None` if the number is not stored.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -196,9 +194,8 @@ impl Store {
         self.snapshot().record(id)
     }
 
-    /// All stored documents that `document` duplicates by the policy, best first: equal text, then
-    /// by similarity, distance and age. All are found, where a decision looks at [`MAX_CANDIDATES`] of equal
-    /// ones.
+    /// Returns all stored documents that `document` duplicates by the policy, best first: equal text, then
+    /// similarity, distance and age. Unlike a decision, it is not limited to [`MAX_CANDIDATES`] equal documents.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -206,9 +203,8 @@ impl Store {
         self.snapshot().matches(document)
     }
 
-    /// As [`matches`](Self::matches), but of equal ones those that a decision looks at:
-    /// [`MAX_CANDIDATES`], the oldest and the newest. What [`offer`](Self::offer) decides by, for who
-    /// decides otherwise.
+    /// Returns the candidates by which [`offer`](Self::offer) decides: as [`matches`](Self::matches), but only the
+    /// oldest and newest of equal documents, [`MAX_CANDIDATES`] in total. For callers that decide by other rules.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -216,22 +212,22 @@ impl Store {
         self.snapshot().first_matches(document)
     }
 
-    /// The documents whose fingerprints are within the policy's distance, with the distance,
-    /// nearest first, then oldest first. No other evidence is asked for. Not among them are documents
-    /// without tokens, and discarded ones unless [`Options::keep_duplicates`] says so.
+    /// Returns documents within the policy's distance, with the distance: nearest first, then oldest first. It checks
+    /// no other evidence. Documents without tokens are left out, and so are duplicates unless
+    /// [`Options::keep_duplicates`] is set.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
     ///
     /// # Complexity
-    /// One look-up in the tables of each segment (six, and those that are full) and in memory, see [`Tables`](crate::Tables),
-    /// and one read of a record's row for each document found.
+    /// One look-up in memory and one in the tables of each segment (six, plus full ones), see
+    /// [`Tables`](crate::Tables); one row read for each result.
     pub fn near(&self, fingerprint: Fingerprint) -> Result<Vec<(DocId, u32)>> {
         self.snapshot().near(fingerprint)
     }
 
-    /// Calls `visit` with the number of a query, a document within the distance, and the distance;
-    /// the look-ups of many queries overlap.
+    /// Calls `visit` with query index, document and distance for each document within the distance. The look-ups of
+    /// the queries overlap.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -243,43 +239,42 @@ impl Store {
         self.snapshot().near_many(queries, visit)
     }
 
-    /// The store as it stands now, for look-ups on other threads while this one goes on.
+    /// Returns the present state of the store, for look-ups on other threads.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { view: held(&self.writer).view.clone() }
     }
 
-    /// Looks a document up and inserts it, in one step: of two near-duplicates offered at the same
-    /// moment exactly one is new. The same key again is [`Verdict::Known`] and changes nothing.
+    /// Looks a document up and inserts it in one step: of two near-duplicates offered at the same time, exactly one
+    /// is new. A known key returns [`Verdict::Known`] and changes nothing.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`], [`Error::Corrupt`] from a segment, [`Error::Poisoned`],
-    /// [`Error::TooMany`] from 2^27 documents on in memory that no segment is being made of: commit.
+    /// [`Error::KeyTooLong`]; [`Error::Corrupt`] from a segment; [`Error::Poisoned`]; [`Error::TooMany`] from 2^27
+    /// documents on that are in memory and in no running merge: commit first.
     ///
     /// # Complexity
-    /// That of [`near`](Self::near) and of 16 look-ups of bands where the document has a sketch, or of one
-    /// look-up in memory while fingerprints are [resident](Options::resident_bytes); comparing evidence
-    /// with each document found, of equal ones with at most [`MAX_CANDIDATES`]. The insertion is amortised over merges: each document is written once
-    /// for each doubling or so of the store.
+    /// That of [`near`](Self::near), plus 16 band look-ups if the document has a sketch; one look-up in memory while
+    /// fingerprints are [resident](Options::resident_bytes). Compares evidence with each result, and with at most
+    /// [`MAX_CANDIDATES`] equal documents. Merges rewrite each document about once per doubling of the store.
     pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
         let mut verdicts =
             self.writer_with_room().offer(std::slice::from_ref(document), None, &self.options)?;
         verdicts.pop().ok_or(Error::Poisoned)
     }
 
-    /// [`offer`](Self::offer) for each document in order, with the look-ups in the segments done
-    /// together. The verdicts are the same.
+    /// [Offers](Self::offer) the documents in order and looks them up in the segments together. The verdicts are the
+    /// same.
     ///
     /// # Errors
-    /// As [`offer`](Self::offer). If one's key is too long, nothing is inserted. After another error all but the
-    /// last 31 of those before the one that failed are inserted, and of these perhaps some: offered again they are
+    /// As [`offer`](Self::offer). If a key is too long, nothing is inserted. After any other error all documents
+    /// before the failed one are inserted, except perhaps some of the last 31. Offered again, inserted ones are
     /// [`Verdict::Known`].
     pub fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
         self.writer_with_room().offer(documents, None, &self.options)
     }
 
-    /// The documents whose digest has no mark of a strong one ([`Options::strong_digests`]) and equals
-    /// `former`, as far as the policy takes `document` for their duplicate, best first. `former` is the
-    /// digest of the document's text by the method of before.
+    /// Returns the documents that `document` duplicates by the policy and whose digest is not strong
+    /// ([`Options::strong_digests`]) and equals `former`, best first. `former` is the digest of the document's text
+    /// by the previous method.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -294,8 +289,8 @@ impl Store {
         self.snapshot().view.equal_by_former_digest(document, former)
     }
 
-    /// Stores the document of a record again, under the next number and with the mark of its digest. A
-    /// key that is known keeps its first record, as for [`insert`](Self::insert).
+    /// Stores the document of a record again, under the next number and with the mark of its digest. A known key
+    /// keeps its first record, as in [`insert`](Self::insert).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
@@ -304,17 +299,16 @@ impl Store {
         self.writer_with_room().insert(&record.document(), of, &options)
     }
 
-    /// Replaces digests in all segments: `strong` returns the strong digest of the document with this
-    /// number, or `None` for one that keeps what it has. What is in memory is committed and becomes a
-    /// segment first. Each segment is replaced in one step: after a crash some documents have the new
-    /// digest, the others keep the former one, and calling this again goes on.
+    /// Replaces digests in all segments. `strong` returns the strong digest of a document, or `None` to keep the
+    /// present one. The call first commits and writes memory into a segment. It replaces each segment atomically:
+    /// after a crash, call it again to continue.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
     ///
     /// # Complexity
-    /// Reads and writes every segment once, within [`Options::merge_bytes`] of memory and 17 bytes a
-    /// document of the largest segment.
+    /// Reads and writes every segment once, using [`Options::merge_bytes`] of memory plus 17 bytes for each document
+    /// of the largest segment.
     pub fn replace_digests(
         &self,
         strong: impl Fn(DocId) -> Option<[u8; 16]> + Send + Sync + 'static,
@@ -324,18 +318,18 @@ impl Store {
         self.wait()
     }
 
-    /// Stores a document under a verdict that the caller has reached, as a duplicate of `of` or as
-    /// new. A key that is known keeps its first record, and its number is returned.
+    /// Stores a document with the caller's verdict: as a duplicate of `of`, or as new. A known key keeps its first
+    /// record, and its number is returned.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`](crate::MAX_KEY) bytes, [`Error::NoDocument`] if `of` was never
-    /// given, [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
+    /// [`Error::KeyTooLong`] above [`MAX_KEY`](crate::MAX_KEY) bytes, [`Error::NoDocument`] if `of` was never
+    /// assigned, [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
     pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
         self.writer_with_room().insert(document, of, &self.options)
     }
 
-    /// Removes a document; its key is unknown from here on, and no later document is a duplicate
-    /// of it. Those discarded for it before still name it. `false` if there is none of that number.
+    /// Removes a document and its key. Later documents cannot duplicate it; earlier duplicates still refer to it.
+    /// Returns `false` if the number is not stored.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
@@ -343,9 +337,8 @@ impl Store {
         held(&self.writer).delete(id)
     }
 
-    /// Takes a discarded document back: it becomes a document like any other, which later ones can
-    /// duplicate, under a new number, which is returned. One that was not discarded keeps its own.
-    /// `None` if there is none of that number.
+    /// Restores a discarded document as a document that later ones can duplicate. Returns its new number, or the old
+    /// one if it was not discarded, or `None` if the number is not stored.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
@@ -353,9 +346,8 @@ impl Store {
         held(&self.writer).restore(id)
     }
 
-    /// Makes one document a duplicate of another, which is taken back first if it was discarded
-    /// itself. Returns the first one's number from here on; `None`, and nothing is changed, if one
-    /// of the two is not there or both are one.
+    /// Makes one document a duplicate of another, which is restored first if it was discarded. Returns the new number
+    /// of the first. Returns `None` and changes nothing if one is not stored or both are the same.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
@@ -363,30 +355,29 @@ impl Store {
         held(&self.writer).supersede(id, of, &self.options)
     }
 
-    /// Deletes every document with a time before `before`, and returns how many. Documents without
-    /// a time (0) stay.
+    /// Deletes every document with a time before `before` and returns their number. Documents without a time (0)
+    /// stay.
     ///
     /// # Errors
     /// As [`delete`](Self::delete).
     ///
     /// # Complexity
-    /// Reads the times of all documents, and the records of those that go. Their space is given
-    /// back by merges.
+    /// Reads the times of all documents, and the records of those it deletes. Merges free their space.
     pub fn expire(&self, before: u64) -> Result<u64> {
         held(&self.writer).expire(before)
     }
 
-    /// Makes everything done before durable. `payload` comes back from [`payload`](Self::payload)
-    /// after the next open: a place for the caller's own positions, moved forward in the same
-    /// atomic step. Commits at the same time share its syncs; the last one's payload stands for all.
+    /// Makes all earlier changes durable. [`payload`](Self::payload) returns `payload` after the next open: use it
+    /// for positions of the caller that must advance in the same atomic step. Concurrent commits share syncs; the
+    /// payload of the last one is stored.
     ///
     /// # Errors
-    /// [`Error::Io`]; then the store is poisoned until it is opened again, for what reached the
-    /// disk is unknown. [`Error::PayloadTooLong`] above [`MAX_PAYLOAD`](crate::MAX_PAYLOAD) bytes.
+    /// [`Error::Io`]: the store is poisoned until it is opened again, because the state on disk is unknown.
+    /// [`Error::PayloadTooLong`] above [`MAX_PAYLOAD`](crate::MAX_PAYLOAD) bytes.
     ///
     /// # Complexity
-    /// Two writes, each synced: what was done since the last, then a frame that seals it. A merge that it begins runs on a thread of
-    /// its own, and is waited for only once a second full memtable stands behind it.
+    /// Two synced writes: the batch, then the frame that seals it. A merge runs on another thread. A commit waits for
+    /// it only if a second full memtable is waiting.
     pub fn commit(&self, payload: &[u8]) -> Result<()> {
         if payload.len() > crate::limits::MAX_PAYLOAD {
             return Err(Error::PayloadTooLong(payload.len()));
@@ -394,7 +385,7 @@ impl Store {
         self.commit_with(Some(payload))
     }
 
-    /// [`commit`](Self::commit) with the payload that stands, whoever else commits meanwhile.
+    /// [Commits](Self::commit) and keeps the present payload, whichever thread set it.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -409,12 +400,12 @@ impl Store {
             turn = self.freed.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
         if turn.durable >= ticket {
-            // Another commit took this one's documents along.
+            // Another commit included this one's documents.
             return Ok(());
         }
         turn.busy = true;
         drop(turn);
-        // Also after a panic the others get their turn.
+        // Frees the turn after a panic too.
         let _free = Free(self);
         let (durable, result) = self.lead();
         let mut turn = held(&self.turn);
@@ -422,7 +413,7 @@ impl Store {
         result
     }
 
-    /// Commits for everybody who waits: up to which commit all is durable, and how it went.
+    /// Commits for all waiting threads. Returns the last durable commit and the result.
     fn lead(&self) -> (u64, Result<()>) {
         let mut journal = held(&self.journal);
         let mut writer = held(&self.writer);
@@ -430,8 +421,8 @@ impl Store {
             return (0, Err(error));
         }
         let (batch, payload, ticket) = writer.take_batch();
-        // A full memtable is frozen with nothing in it that is not durable; else others go on
-        // offering while this thread waits for the disk.
+        // Keep the lock if the memtable is full: a frozen memtable must hold durable documents only. Otherwise other
+        // threads go on offering during the sync.
         let full = writer.is_full(&self.options) || journal.length >= journal::FULL;
         let full = full.then_some(writer);
         let written = catch_unwind(AssertUnwindSafe(|| journal.commit(&batch, &payload)));
@@ -448,7 +439,7 @@ impl Store {
         let mut writer = full.unwrap_or_else(|| held(&self.writer));
         writer.reuse(batch);
         if writer.congested(2, &self.options).is_some() {
-            // Others may offer meanwhile, so that the next commit freezes.
+            // Other threads may offer while this one waits, so the next commit freezes the memtable.
             drop(writer);
             writer = self.writer_once(|writer| writer.congested(2, &self.options));
             freeze = false;
@@ -458,31 +449,30 @@ impl Store {
         (ticket, result)
     }
 
-    /// Writes what is in memory into a segment and merges all segments into one. What was not
-    /// committed is committed first.
+    /// Commits, writes memory into a segment and merges all segments into one.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
     ///
     /// # Complexity
-    /// Reads and writes every segment once, within [`Options::merge_bytes`] of memory.
+    /// Reads and writes every segment once, using [`Options::merge_bytes`] of memory.
     pub fn compact(&self) -> Result<()> {
         self.commit_with(None)?;
         self.settle(true)
     }
 
-    /// Waits until no merge is under way.
+    /// Waits for running merges.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn wait(&self) -> Result<()> {
         let mut writer = self.writer_once(Writer::under_way);
         writer.take_in()?;
-        // Somebody else may have taken in how it went.
+        // Another thread may have received the result of the merge.
         writer.usable()
     }
 
-    /// The writer, once there is nothing to wait for. Look-ups go on meanwhile: the lock is not held.
+    /// Returns the writer once `wait` has nothing to wait for. The lock is not held while waiting, so look-ups go on.
     fn writer_once(&self, wait: impl Fn(&Writer) -> Option<Ended>) -> MutexGuard<'_, Writer> {
         loop {
             let writer = held(&self.writer);
@@ -492,20 +482,19 @@ impl Store {
         }
     }
 
-    /// The writer, for more documents. Who commits waits for merges sooner; this is for offers on
-    /// other threads meanwhile.
+    /// Returns the writer once it accepts more documents. Commits wait for merges earlier; this limit is for offers
+    /// on other threads.
     fn writer_with_room(&self) -> MutexGuard<'_, Writer> {
         self.writer_once(|writer| writer.congested(PILED, &self.options))
     }
 
-    /// Writes what is durable but in memory only into a segment, so that the next open need not
-    /// read it from the journal.
+    /// Writes durable documents from memory into a segment, so that the next open need not read them from the
+    /// journal.
     fn settle(&self, whole: bool) -> Result<()> {
         self.begin_to_settle(whole, None)?;
         self.wait()
     }
 
-    /// The same in the background.
     fn begin_to_settle(&self, whole: bool, digests: Option<NewDigests>) -> Result<()> {
         let mut journal = held(&self.journal);
         let mut writer = self.writer_once(Writer::under_way);
@@ -515,34 +504,32 @@ impl Store {
         result
     }
 
-    /// Bytes of the store: its segments and its memory.
+    /// Returns the bytes of segments and memory.
     pub fn bytes(&self) -> u64 {
         held(&self.writer).bytes()
     }
 
-    /// The arrangement of each segment and how many documents it holds, oldest first.
+    /// Returns layout and number of documents of each segment, oldest first.
     pub fn segments(&self) -> Vec<(crate::Layout, u64)> {
         let view = self.snapshot().view;
         view.segments.iter().map(|s| (s.layout().clone(), s.footer.rows)).collect()
     }
 
-    /// Checks every byte of the segments: all blocks against their checksums, and tables and lists
-    /// by key and digest against the documents. The lists by band are held against their checksums
-    /// alone; journal and manifest are not read, for the open has done so.
+    /// Checks every byte of the segments: all blocks against checksums, tables and lists by key and digest against
+    /// the documents. Lists by band are checked by checksum only. Journal and manifest are not read: the open checked
+    /// them.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for the first thing that is wrong.
+    /// [`Error::Corrupt`] for the first damage found.
     pub fn check(&self) -> Result<Report> {
         self.snapshot().check()
     }
 
-    /// Closes the store in order. Dropping it does the same, but cannot report an error or a panic of a
-    /// merge; nothing that was committed is lost either way. Of a shared one: `Arc::into_inner`, or [`wait`](Self::wait)
-    /// for its merge and drop it.
+    /// Closes the store. Dropping it does the same but cannot report an error or a panic of a merge. Both keep all
+    /// committed data. For a shared store use `Arc::into_inner`, or [`wait`](Self::wait) and drop it.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit); [`Error::Io`] if sled's cache cannot be made durable, of which nothing
-    /// but time is lost.
+    /// As [`commit`](Self::commit); [`Error::Io`] if sled's cache cannot be made durable, which costs only time.
     pub fn close(self) -> Result<()> {
         self.finish()
     }
@@ -569,7 +556,6 @@ impl Store {
     }
 }
 
-/// Ends a turn.
 struct Free<'a>(&'a Store);
 
 impl Drop for Free<'_> {
@@ -581,8 +567,8 @@ impl Drop for Free<'_> {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The journal is the truth: what fails here only makes the next open slower. A job that panicked
-        // would end the process here if this drop is part of another panic.
+        // Ignoring a failure is safe: the journal has everything, the next open is only slower. An uncaught panic
+        // here would abort the process if this drop is part of another panic.
         let _ = catch_unwind(AssertUnwindSafe(|| self.finish()));
     }
 }

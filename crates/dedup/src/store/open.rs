@@ -1,4 +1,4 @@
-//! Opening a store: what lies there, held against the manifest, and the journal read again.
+//! Opens a store: checks files against the manifest and replays the journals.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -34,8 +34,8 @@ impl Store {
         let path = dir.path().to_owned();
         let guard = dir.lock().map_err(Error::io(&path))?;
         let guard = guard.ok_or_else(|| Error::Locked { path: path.join("LOCK") })?;
-        // A process that was killed, or could not sync, may have left what can be read and is not durable:
-        // names here, the end of the journal below. Nothing may be built on that.
+        // A killed process, or one whose sync failed, may have left readable data that is not durable: names here,
+        // the end of the journal below. Sync before building on it.
         dir.sync().map_err(Error::io(&path))?;
         let manifest = match Manifest::read(&*dir)? {
             Some(manifest) => manifest,
@@ -46,7 +46,7 @@ impl Store {
         }
         let (writer, last) = read_all(&*dir, folder, &manifest, &options)?;
         if manifest.version < VERSION {
-            // From here on there may be what the older version does not understand.
+            // From here on the store may have data that the older version cannot read.
             manifest.write(&*dir)?;
         }
         let journal = Journal::resume(&*dir, last.number, last.length)?;
@@ -62,9 +62,8 @@ impl Store {
             _guard: guard,
         };
         if overflows {
-            // Killed again before the segment is written, it would have still more to read. In the background:
-            // what is read is answered at once, and on a full disk too.
-            // Who changes something is told why that cannot be.
+            // Write a segment now, so that repeated kills do not make the replay ever longer. It runs in the
+            // background: reads work at once, even on a full disk, and the next change reports an error.
             if let Err(error) = store.begin_to_settle(false, None) {
                 held(&store.writer).reason = Some(error);
             }
@@ -73,7 +72,7 @@ impl Store {
     }
 }
 
-/// A store of nothing. A crash on the way leaves a journal without a commit, which is made anew.
+/// Creates an empty store. A crash leaves at most a journal without a commit, which the next call replaces.
 fn create(dir: &dyn Directory, options: &Options) -> Result<Manifest> {
     for name in dir.list().map_err(Error::io(dir.path()))? {
         let journal = name == journal::name(1);
@@ -94,7 +93,6 @@ fn create(dir: &dyn Directory, options: &Options) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// The last journal, as far as it is committed.
 struct Last {
     number: u64,
     length: u64,
@@ -118,7 +116,7 @@ fn read_all(
     };
     let next = clean(dir, manifest)?;
     let layout = Layout::for_distance(distance).map_err(|_| Error::Distance(distance))?;
-    // Of a store without segments all documents will pass through here.
+    // A store without segments receives all its documents through memory.
     let all = options.resident_bytes > 0 && segments.is_empty();
     let memtable = Memtable::new(end, (!all).then(|| layout.clone()));
     let resident = all.then(|| Arc::new(RwLock::new(Resident::new(layout.clone(), 0))));
@@ -198,7 +196,7 @@ fn open_segments(
     Ok((segments, end))
 }
 
-/// Removes what a crash has left and nothing names, and returns the number of the next new file.
+/// Removes unreferenced files that a crash left. Returns the number of the next new file.
 fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
     let named: HashSet<&str> = manifest
         .segments
@@ -216,7 +214,7 @@ fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
                     return Err(Error::Corrupt { path, offset: 0, what });
                 }
                 let leftover = !named.contains(name.as_str());
-                // What is removed here is gone for good before anything new is written.
+                // Removals are durable before anything new is written, so their numbers may be reused.
                 next = next.max(if leftover { 0 } else { number + 1 });
                 leftover
             }
@@ -244,10 +242,10 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         };
         let followed = names.contains(&journal::name(after));
         let next = dir.path().join(journal::name(after));
-        // A journal that was being made when the power went is none yet.
+        // A journal that a power loss interrupted before its first commit does not count.
         let begun = followed && !is_begun(dir, after).map_err(Error::io(&next))?;
         let last = !followed || begun;
-        // None is begun before the one before it has its first commit.
+        // A journal is created only after the previous one has its first commit.
         let beyond =
             |name: &&String| matches!(Named::of(name), Some(Named::Journal(n)) if n > after);
         if let Some(name) = names.iter().filter(beyond).min().filter(|_| last) {
@@ -275,7 +273,7 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         let length = length?;
         let corrupt = |what| Err(Error::Corrupt { path: path.clone(), offset: length, what });
         if number > 1 && length <= HEADER as u64 {
-            // It was named only after its first commit was durable.
+            // The manifest names a journal only after its first commit is durable.
             return corrupt("the journal is cut, or its first commit is damaged");
         }
         if last && manifest.closed.is_some_and(|closed| closed.0 > number) {
@@ -288,7 +286,7 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
     }
 }
 
-/// Whether a journal's first commit is there, or was: nothing is written behind it before it is durable.
+/// Returns whether a journal has, or had, its first commit: nothing is written after it before it is durable.
 fn is_begun(dir: &dyn Directory, number: u64) -> std::io::Result<bool> {
     let bytes = dir.contents(&journal::name(number))?;
     Ok(journal::has_commit(&bytes) || bytes.len() > journal::FIRST)
@@ -311,7 +309,7 @@ fn apply(writer: &mut Writer, kind: Kind, payload: &[u8]) -> Result<bool> {
             let Some(id) = payload.try_into().ok().map(u64::from_le_bytes) else {
                 return Ok(false);
             };
-            // Deleted before, and gone with a merge since: the segments may be newer.
+            // The document may be gone: the segments may be newer than this deletion.
             let found =
                 writer.view.with_row(id, true, |row| (row.of.is_some(), row.key.to_vec()))?;
             if let Some((was_duplicate, key)) = found {

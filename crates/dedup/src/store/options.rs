@@ -3,45 +3,45 @@ use crate::limits::MAX_RECIPE;
 use crate::policy::Policy;
 use crate::store::segment::build::MAX_ROWS;
 
-/// A memtable takes no more before a commit. The next open reads what several journals hold into one, and makes
-/// a segment of that before anything is added if it is as much.
+/// The most documents of a memtable before a commit. An open reads several journals into one memtable. If they hold
+/// this many documents, it writes a segment before it accepts more.
 pub(crate) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
 
-/// How a [`Store`](crate::Store) is opened.
+/// Options to open a [`Store`](crate::Store).
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Thresholds of the decision. The distance may be another one than last time: the tables stay,
-    /// only how far they are probed changes.
+    /// Thresholds of the decision. The distance may change between opens: tables stay, only the probing radius
+    /// changes.
     pub policy: Policy,
-    /// The name of what made the fingerprints: normalisation, features, weights, hash. Stored, and
-    /// checked at each open, for fingerprints of two recipes never compare. Default `"custom"`.
+    /// The name of the method that made the fingerprints: normalisation, features, weights, hash. It is stored and
+    /// checked at each open, because fingerprints of two recipes cannot be compared. Default `"custom"`.
     pub recipe: String,
-    /// Mark the digests of inserted documents as made by a method without known collisions, such as a
-    /// cryptographic hash. A digest with the mark never equals one without it: a store whose digests
-    /// change their method sets this, and compares the records of before with
-    /// [`Store::equal_by_former_digest`](crate::Store::equal_by_former_digest). Default off.
+    /// Mark digests of inserted documents as strong: made by a method without known collisions, such as a
+    /// cryptographic hash. A strong digest never equals one without the mark. Set it when the digest method changes,
+    /// and compare older records with [`Store::equal_by_former_digest`](crate::Store::equal_by_former_digest).
+    /// Default off.
     pub strong_digests: bool,
-    /// Put duplicates into the tables too, so that later documents can match them. Default off.
+    /// Add duplicates to the tables too, so that later documents can match them. Default off.
     pub keep_duplicates: bool,
-    /// From so many documents on, what is in memory becomes a segment at the next commit; at most
-    /// 67,108,863. So it does when the journal has reached 64 MiB, some 10^6 bare fingerprints with short keys or 3 x 10^5
-    /// documents with sketches. Default 262,144.
+    /// At this number of documents the next commit writes memory into a segment; at most 67,108,863. A journal of 64
+    /// MiB does the same: about 10^6 bare fingerprints with short keys, or 3 x 10^5 documents with sketches. Default
+    /// 262,144.
     pub memtable_documents: usize,
-    /// The same by bytes. Default 64 MiB.
+    /// The same limit in bytes of memory. Default 64 MiB.
     pub memtable_bytes: usize,
-    /// Bytes of memory that a merge may take: with less it goes through its documents more often. It
-    /// takes more only where one bucket of a table has more, and up to 1/256 of a table. Default
-    /// 256 MiB.
+    /// Bytes of memory for a merge. With less, it passes over its documents more times. It exceeds the limit only for
+    /// a single larger bucket, or by up to 1/256 of a table. Default 256 MiB.
     pub merge_bytes: usize,
-    /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
-    /// Default: at most 75, and the smallest of those that are nearly the fastest for their number.
+    /// Bytes per fingerprint that the Hamming tables may take; this selects their layout. Default 75, within which
+    /// the smallest layout that is nearly as fast as the fastest is chosen.
     pub bytes_per_fingerprint: f64,
-    /// As long as they fit into so many bytes, about 70 a document at distance 3 (45 below 1.3
-    /// million, some 110 while they go over to other tables there), all fingerprints are in memory as well: offers are up to twice as fast, and look-ups read no segment but for
-    /// what they find. 0 for never; at most 16 GiB. Looked at when memory becomes a segment, so it
-    /// may be passed by two memtables; a snapshot keeps what it began with. A store that is opened
-    /// with segments reads them when it next writes one, if they need about half of it or less. With
-    /// distances above 4 only small stores gain. Default 512 MiB.
+    /// Bytes up to which all fingerprints are also kept in memory. Offers are then up to twice as fast, and look-ups
+    /// read segments only for results. 0 disables it; at most 16 GiB. Default 512 MiB.
+    ///
+    /// At distance 3 a document needs about 70 bytes: 45 below 1.3 million documents, and about 110 while the tables
+    /// are converted there. The limit is checked when memory becomes a segment, so two memtables may exceed it; a
+    /// snapshot keeps its resident set. A store opened with segments loads them when it next writes one, if they need
+    /// at most about half. At distances above 4 only small stores gain.
     pub resident_bytes: usize,
 }
 
@@ -62,13 +62,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// [`memtable_documents`](Self::memtable_documents), at most so many that twice as many still fit: then who
-    /// commits waits for the merge under way.
+    /// Returns [`memtable_documents`](Self::memtable_documents), limited so that twice that number fits; above that,
+    /// a commit waits for the running merge.
     pub(crate) fn full_at(&self) -> usize {
         self.memtable_documents.min(MAX_MEMTABLE / 2)
     }
 
-    /// [`resident_bytes`](Self::resident_bytes), at most.
     pub(crate) fn resident_limit(&self) -> u64 {
         self.resident_bytes.min(16 << 30) as u64
     }
@@ -114,7 +113,8 @@ mod tests {
     fn what_the_journals_hold_fits_into_one_segment() {
         let options = Options { memtable_documents: usize::MAX, ..Options::default() };
         assert_eq!(options.full_at(), 67_108_863, "as the documentation says");
-        // An open leaves less than the largest memtable in memory, and as much may be added before the next one.
+        // An open leaves less than the largest memtable in memory, and the same number may be added before the next
+        // open.
         assert!(2 * options.full_at() <= MAX_MEMTABLE && 2 * MAX_MEMTABLE as u64 <= MAX_ROWS);
     }
 }

@@ -1,18 +1,16 @@
-//! What is proposed as a duplicate, and how much of it a decision looks at.
+//! Proposed duplicates, and how many of them a decision considers.
 
 use crate::error::Result;
 use crate::policy::Level;
 use crate::record::DocId;
 
-/// Of documents with the same digest, and of those with the same fingerprint, a decision looks at no more
-/// than this many, half of them the oldest and half the newest: pages of equal text that are kept apart, such as
-/// the empty shells of an application under the names of its pages, would otherwise make each offer slower.
-/// Look-ups find all of them.
+/// The most documents of equal digest, and of equal fingerprint, that a decision considers: half the oldest, half the
+/// newest. Otherwise pages of equal text that are kept apart, such as empty application shells with different names,
+/// would slow down each offer. Look-ups find all of them.
 pub const MAX_CANDIDATES: usize = 512;
-/// So many of them are the oldest.
 pub(crate) const OLDEST: usize = MAX_CANDIDATES / 2;
 
-/// How many of the documents of one digest or fingerprint are wanted.
+/// The number of documents of one digest or fingerprint that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
@@ -21,7 +19,7 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
-    /// Appends to `out` what is wanted of documents that come oldest first.
+    /// Appends the needed documents to `out`; `ids` is ordered oldest first.
     pub(crate) fn take(
         self,
         mut ids: impl DoubleEndedIterator<Item = Result<DocId>>,
@@ -37,18 +35,17 @@ impl Extent {
     }
 }
 
-/// A document that something proposes as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Candidate {
     pub(crate) id: DocId,
     pub(crate) level: Level,
     pub(crate) table: Option<usize>,
-    /// Its fingerprint, if that proposes it.
+    /// The fingerprint, if the fingerprint proposed the document.
     pub(crate) bits: u64,
 }
 
-/// Leaves of each digest and each fingerprint what a decision looks at, wherever it was found: what of it has
-/// become a segment is a matter of time.
+/// Keeps the documents of each digest and fingerprint that a decision considers. It sees segments and memory
+/// together, so the timing of merges does not matter.
 pub(crate) fn trim(found: &mut Vec<Candidate>) {
     if found.len() <= MAX_CANDIDATES {
         return;
@@ -57,7 +54,7 @@ pub(crate) fn trim(found: &mut Vec<Candidate>) {
     found.dedup();
     let mut kept = Vec::with_capacity(found.len());
     for same in found.chunk_by(|a, b| (a.level, a.bits) == (b.level, b.bits)) {
-        // Lists of bands have a limit of their own.
+        // Lists of bands have a separate limit.
         let banded = same.first().is_some_and(|one| one.level == Level::Sketch);
         let newest = same.len().saturating_sub(OLDEST).min(MAX_CANDIDATES - OLDEST);
         if banded {
@@ -76,7 +73,7 @@ mod tests {
     use crate::store::held;
     use crate::{Document, Fingerprint, Options, Store, Verdict};
 
-    /// A page of one short text under a name of its own.
+    /// Returns a page of one short text under a separate name.
     fn shell(key: &[u8; 8]) -> Document<'_> {
         let name = u64::from_le_bytes(*key) + 1;
         Document {
@@ -122,7 +119,7 @@ mod tests {
             let few = proposed(Extent::Few);
             assert_eq!(few.len(), 2 * MAX_CANDIDATES);
             seen.push(few);
-            // The same name again is found among the oldest and the newest.
+            // The same name is found among the oldest and the newest.
             let unnamed = Document { names: [0; 2], ..shell(&key) };
             assert_eq!(store.matches(&unnamed).unwrap().len() as u64, count - 2);
             assert_eq!(store.first_matches(&unnamed).unwrap().len(), MAX_CANDIDATES);

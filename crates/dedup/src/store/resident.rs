@@ -1,8 +1,8 @@
-//! All fingerprints and keys of a store in memory, beside the segments: so an offer reads no
-//! segment but for what it matches.
+//! All fingerprints and keys of a store in memory, beside the segments. An offer then reads segments only for
+//! matches.
 //!
-//! It may hold more than the store: documents that were deleted, or came after a snapshot. So what
-//! it finds is looked up among the documents, and only what it does not find is final.
+//! The set may have more than the store: deleted documents, or documents after a snapshot. So each result is checked
+//! against the documents; only a miss is final.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,15 +15,15 @@ use crate::row::INDEXED;
 use crate::tables::{GrowingTables, Near};
 use crate::{Fingerprint, Layout};
 
-/// A look-up compares no more fingerprints than this, where they are uniform; else the segments'
-/// arrangements, which are chosen by number, are faster.
+/// The most fingerprints that a look-up compares, if they are uniform. Above it the layouts of segments, chosen by
+/// size, are faster.
 const MAX_COMPARED: u64 = 4096;
-/// Tables hold no more than twice as many.
+/// The most resident fingerprints; tables hold no more than twice this number.
 const MAX_RESIDENT: usize = 1 << 29;
-/// So many fingerprints that no document has any more are borne, and as many as there are documents.
+/// The most fingerprints without a document that are tolerated, in addition to the number of documents.
 const STALE: u64 = 65_536;
 
-/// What look-ups under the same lock have just said is not here: it need not be looked for again.
+/// What look-ups under the same lock have just not found, so the insertion need not search for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct New {
     pub(crate) key: bool,
@@ -32,22 +32,21 @@ pub(crate) struct New {
 
 #[derive(Debug)]
 pub(crate) struct Resident {
-    /// The store's, by whose tables is said what found something.
+    /// The store's layout, whose tables are reported in results.
     layout: Layout,
     tables: GrowingTables,
     keys: KeyFilter,
 }
 
 impl Resident {
-    /// Of nothing yet; `expected` documents will come at least.
     pub(crate) fn new(layout: Layout, expected: usize) -> Self {
         let tables = GrowingTables::with_room(layout.distance(), expected, false);
         let tables = tables.unwrap_or_else(|_| GrowingTables::new(layout.clone()));
         Self { layout, tables, keys: KeyFilter::default() }
     }
 
-    /// Whether so many documents are worth it and leave room for half as many again in `limit` bytes:
-    /// what is made once should not be let go soon.
+    /// Returns whether the set is worth building: it must leave space for half as many documents again within `limit`
+    /// bytes, so that it is not dropped soon.
     pub(crate) fn pays(distance: u32, documents: u64, limit: u64) -> bool {
         let grown = documents / 2 * 3;
         let tables = GrowingTables::bytes_for(distance, grown);
@@ -55,7 +54,7 @@ impl Resident {
         tables + 6 * grown < limit && compared < MAX_COMPARED
     }
 
-    /// Whether it is to be let go. What tables take while they go over to others passes.
+    /// Returns whether the set must be dropped. The temporary memory of a table conversion does not count.
     pub(crate) fn is_too_much(&self, documents: u64, limit: u64) -> bool {
         let len = self.tables.len() as u64;
         (self.tables.settled_bytes() + self.keys.bytes()) as u64 > limit
@@ -64,8 +63,8 @@ impl Resident {
             || len > 2 * documents + STALE
     }
 
-    /// What the segments hold; nothing once `wanted` is false, or if it cannot be read: who looks
-    /// something up in that segment is told.
+    /// Builds the set from the segments. Returns `None` once `wanted` is false, or if a segment cannot be read: a
+    /// look-up in that segment reports the error.
     pub(crate) fn of(
         layout: Layout,
         segments: &[Arc<Segment>],
@@ -96,7 +95,7 @@ impl Resident {
         self.insert(hasher.hash(columns.key(row)) as u32, fingerprint, New::default());
     }
 
-    /// Adds a document by its key's hash, and its fingerprint if others can be its duplicates.
+    /// Adds a document by its key's hash, and its fingerprint if others can duplicate it.
     pub(crate) fn insert(&mut self, key: u32, fingerprint: Option<Fingerprint>, new: New) {
         if new.key {
             self.keys.insert_new(key);
@@ -110,7 +109,6 @@ impl Resident {
         }
     }
 
-    /// `false`: no document has this key.
     pub(crate) fn may_hold_key(&self, key: u32) -> bool {
         self.keys.may_hold(key)
     }
@@ -122,7 +120,6 @@ impl Resident {
         });
     }
 
-    /// Asks for the lines that look-ups will read.
     pub(crate) fn prefetch(&self, queries: &[Fingerprint]) {
         self.tables.prefetch(queries);
     }
@@ -147,7 +144,7 @@ mod tests {
         store.offer(&Document::new(&key, Fingerprint::from_bits(mix64(number)))).unwrap()
     }
 
-    /// Whether a document near that of a number is found to duplicate one.
+    /// Returns whether a look-up near the fingerprint of a number finds only that number.
     fn finds(store: &Store, number: u64) -> bool {
         let near = Fingerprint::from_bits(mix64(number) ^ 0b101);
         let found = store.near(near).unwrap();
@@ -186,7 +183,7 @@ mod tests {
 
         let store = Store::open(folder.path(), options.clone()).unwrap();
         assert!(!is_resident(&store), "the segments were not read");
-        // The commit that begins a job, and documents that come before it has ended.
+        // A commit that begins a job, then documents that arrive before it ends.
         fill(&store, 500..550);
         fill(&store, 550..555);
         store.wait().unwrap();
@@ -210,7 +207,7 @@ mod tests {
                 Options { memtable_documents: 70, resident_bytes, ..Options::default() };
             options.policy.hamming_only = true;
             let [one, many] = [(); 2].map(|()| Store::in_memory(options.clone()).unwrap());
-            // Every third is near an earlier one, often of the same batch.
+            // Every third is near an earlier one, usually of the same batch.
             let bits = |number: u64| mix64(number / 3) ^ u64::from(number % 3 == 2) << 40;
             let keys: Vec<[u8; 8]> = (0..500u64).map(u64::to_le_bytes).collect();
             let fingerprints = (0..500).map(|number| Fingerprint::from_bits(bits(number)));
@@ -238,7 +235,6 @@ mod tests {
                 }
                 paid += 1;
                 let mut resident = Resident::new(layout.clone(), 0);
-                // Half as much again comes in.
                 for number in 0..documents * 3 / 2 {
                     for _ in 0..2 {
                         let fingerprint = Fingerprint::from_bits(mix64(number));
@@ -252,7 +248,7 @@ mod tests {
             }
         }
         assert!(paid > 10, "{paid}");
-        // Few blocks of few bits: a look-up would compare far too many.
+        // Short blocks: a look-up would compare too many.
         assert!(!Resident::pays(crate::MAX_DISTANCE, 1_000_000, 1 << 34));
         assert!(Resident::pays(3, 4_000_000, 512 << 20));
         assert!(!Resident::pays(3, 9_000_000, 512 << 20));
@@ -260,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_grows_too_large_is_let_go_and_all_is_found() {
-        // Little more than the first layer of the filter of keys.
+        // Little more than the first layer of the key filter.
         let mut options =
             Options { memtable_documents: 50, resident_bytes: 396_000, ..Options::default() };
         options.policy.hamming_only = true;

@@ -7,14 +7,14 @@ use crate::error::Result;
 use crate::policy::Neighbour;
 use crate::record::{DocId, Document, Record};
 
-/// A store as it stood at one moment. Cheap to make, to clone and to send; it holds on to the
-/// segments of its moment, also when they have been merged away.
+/// A read-only view of a store at one moment. Cheap to make, clone and send. It keeps its segments open even after a
+/// merge has removed them.
 #[derive(Clone)]
 pub struct Snapshot {
     pub(super) view: View,
 }
 
-/// Not what is in it, as of a [`Store`](crate::Store).
+/// Omits the content, as for a [`Store`](crate::Store).
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let segments = self.view.segments.len();
@@ -22,35 +22,35 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
-/// What [`Store::check`](crate::Store::check) has seen.
+/// The result of [`Store::check`](crate::Store::check).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Segments.
+    /// The number of segments.
     pub segments: usize,
     /// Documents in segments.
     pub documents: u64,
     /// Bytes of the segments.
     pub bytes: u64,
-    /// Documents in memory, which the journal holds.
+    /// Documents in memory and in the journal.
     pub in_journal: u64,
 }
 
 impl Snapshot {
-    /// The number that the next document had at that moment.
+    /// Returns the number that the next document had at that moment.
     pub const fn next_id(&self) -> DocId {
         self.view.end
     }
 
-    /// The document offered under `key`.
+    /// Returns the document offered under `key`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt) from a segment; as for all of these.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) from a segment, as for all methods here.
     pub fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
         let key = Key::new(key, &self.view.hasher);
         if self.view.may_hold_key(&key) { self.view.id_of(&key) } else { Ok(None) }
     }
 
-    /// The whole record of a document.
+    /// Returns the whole record of a document.
     ///
     /// # Errors
     /// See [`id_of`](Self::id_of).
@@ -58,10 +58,10 @@ impl Snapshot {
         self.view.record(id)
     }
 
-    /// All documents that are stored, in the order of their numbers.
+    /// Returns all stored documents in the order of their numbers.
     ///
     /// # Complexity
-    /// One look-up by number each: a binary search among the segments, one row, its key.
+    /// One look-up by number for each: a binary search among the segments, one row, its key.
     pub fn records(&self) -> impl Iterator<Item = Result<Record>> + '_ {
         (0..self.view.end).filter_map(|id| self.record(id).transpose())
     }

@@ -1,4 +1,4 @@
-//! Documents as they stood at one moment, in segments and memtables, and the look-ups in them.
+//! Documents at one moment, in segments and memtables, and the look-ups in them.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -21,31 +21,29 @@ use crate::tables::Near;
 pub(crate) type Shared = Arc<RwLock<Memtable>>;
 
 pub(crate) fn read<T>(table: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    // A panic in between leaves at worst a row that no table names.
+    // A panic leaves at worst a row that is in no table.
     table.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Cheap to clone: a snapshot.
+/// A snapshot; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) segments: Arc<Vec<Arc<Segment>>>,
-    /// The one that becomes a segment, and the one that is written.
+    /// The memtable that becomes a segment.
     pub(crate) frozen: Option<Shared>,
     pub(crate) active: Shared,
-    /// All of their fingerprints and keys, if there is room for them; the memtables need no tables
-    /// then.
+    /// All fingerprints and keys, if they fit into memory; the memtables then need no tables.
     pub(crate) resident: Option<Arc<RwLock<Resident>>>,
     pub(crate) deleted: Arc<Deleted>,
-    /// Documents from here on came later than the snapshot.
+    /// The first number after the snapshot.
     pub(crate) end: DocId,
     pub(crate) policy: Policy,
-    /// Which kind of digests the digests of documents are compared with.
+    /// The kind of digests that documents are compared with.
     pub(crate) strong_digests: bool,
-    /// By which memory knows keys.
     pub(crate) hasher: KeyHasher,
 }
 
-/// So many look-ups are asked for ahead.
+/// The number of look-ups that are prefetched together.
 const AHEAD: usize = 32;
 
 impl View {
@@ -57,7 +55,7 @@ impl View {
         id < self.end && !self.deleted.contains(id)
     }
 
-    /// Calls `look` with the row of a document, without its key; `None` if there is none.
+    /// Calls `look` with the row of a document, without its key; `None` if the document does not exist.
     fn evidence<T>(&self, id: DocId, look: impl FnOnce(&Row<'_>) -> T) -> Result<Option<T>> {
         self.with_row(id, false, look)
     }
@@ -88,19 +86,18 @@ impl View {
         Ok(Some(look(&row)))
     }
 
-    /// `false`: no document has this key.
+    /// Returns `false` if no document has this key.
     pub(crate) fn may_hold_key(&self, key: &Key<'_>) -> bool {
         let resident = self.resident.as_ref();
         resident.is_none_or(|resident| read(resident).may_hold_key(key.hash))
     }
 
-    /// The document with this key, of which it is not known yet that there is none.
+    /// Returns the document with this key. Call [`may_hold_key`](Self::may_hold_key) first.
     pub(crate) fn id_of(&self, key: &Key<'_>) -> Result<Option<DocId>> {
         let newest = self.id_of_newest(key);
         if newest.is_some() { Ok(newest) } else { self.id_of_older(key) }
     }
 
-    /// The same, if it is in memory.
     pub(crate) fn id_of_newest(&self, key: &Key<'_>) -> Option<DocId> {
         for table in [Some(&self.active), self.frozen.as_ref()].into_iter().flatten() {
             let table = read(table);
@@ -113,7 +110,6 @@ impl View {
         None
     }
 
-    /// The same, if it is in a segment.
     pub(crate) fn id_of_older(&self, key: &Key<'_>) -> Result<Option<DocId>> {
         for segment in self.segments.iter().rev() {
             for row in segment.rows_of_key(key)?.into_iter().rev() {
@@ -126,7 +122,7 @@ impl View {
         Ok(None)
     }
 
-    /// Documents within the distance of each query: number of the query, document, how near it is.
+    /// Calls `visit` with query index, document and result for each document within the distance.
     pub(crate) fn near_many(
         &self,
         queries: &[Fingerprint],
@@ -152,7 +148,6 @@ impl View {
         Ok(())
     }
 
-    /// Appends the documents that a segment's rows are.
     fn take_rows(
         &self,
         segment: &Segment,
@@ -167,7 +162,7 @@ impl View {
         extent.take(visible, ids)
     }
 
-    /// Whether the fingerprint itself is not there.
+    /// Visits near documents. Returns whether the fingerprint itself was not found.
     fn near_in_resident(
         &self,
         resident: &RwLock<Resident>,
@@ -190,7 +185,7 @@ impl View {
                 let visible = |id| self.visible(id);
                 read(table).take_of(near.fingerprint, extent, visible, &mut ids);
             }
-            // Not under a lock: the visitor may be the caller's, and may come back to the store.
+            // Not under a lock: the caller's visitor may call the store.
             ids.into_iter().for_each(|id| visit(id, near));
         }
         Ok(new)
@@ -219,7 +214,6 @@ impl View {
         extent: Extent,
         mut visit: impl FnMut(DocId, Near),
     ) {
-        // The visitor may be the caller's, and may come back to the store: not under the lock.
         let (mut found, mut ids) = (Vec::new(), Vec::new());
         for table in self.memtables() {
             let table = read(table);
@@ -231,7 +225,7 @@ impl View {
         found.into_iter().for_each(|(id, near)| visit(id, near));
     }
 
-    /// Asks for the lines that a batch's offers will read, while the segments are looked through.
+    /// Prefetches the lines that a batch's offers read, during the look-ups in the segments.
     pub(crate) fn prefetch(&self, documents: &[Document<'_>], keys: &[Key<'_>]) {
         if let Some(resident) = &self.resident {
             let (resident, active) = (read(resident), read(&self.active));
@@ -255,7 +249,7 @@ impl View {
         }
     }
 
-    /// What the segments propose for each document; they do not change while a batch is decided.
+    /// Returns the segments' proposals for each document. They do not change during a batch.
     pub(crate) fn propose_from_segments(
         &self,
         documents: &[Document<'_>],
@@ -301,7 +295,7 @@ impl View {
         Ok(found)
     }
 
-    /// Whether the document's fingerprint is surely not among those that are resident.
+    /// Adds proposals from memory. Returns whether the document's fingerprint is certainly not resident.
     fn propose_from_memory(
         &self,
         document: &Document<'_>,
@@ -329,7 +323,7 @@ impl View {
             return Ok(new);
         };
         for (number, band) in sketch.bands().into_iter().enumerate() {
-            // The oldest of all, whatever of them has become a segment: that is a matter of time.
+            // Counts the oldest over segments and memory, so the timing of merges does not matter.
             let of_band = |c: &&Candidate| c.level == Level::Sketch && c.table == Some(number);
             let left = MAX_BAND_BUCKET.saturating_sub(found.iter().filter(of_band).count());
             let mut ids: Vec<DocId> = Vec::new();
@@ -344,8 +338,8 @@ impl View {
         Ok(new)
     }
 
-    /// All that is proposed for a document, given what the segments propose; and whether its fingerprint is
-    /// surely not among those that are resident.
+    /// Returns all proposals for a document, given those of the segments, and whether its fingerprint is certainly
+    /// not resident.
     pub(super) fn proposed(
         &self,
         document: &Document<'_>,
@@ -359,8 +353,8 @@ impl View {
         Ok((found, new))
     }
 
-    /// The documents that this one duplicates, best first, given what the segments propose; and whether its
-    /// fingerprint is surely not among those that are resident.
+    /// Returns the documents that this one duplicates, best first, given the proposals of the segments, and whether
+    /// its fingerprint is certainly not resident.
     pub(crate) fn matches(
         &self,
         document: &Document<'_>,
@@ -394,8 +388,8 @@ impl View {
         self.neighbours(document, found, Extent::Few, None)
     }
 
-    /// The candidates that `document` duplicates, best first. With a [`Confirm`] few of them: up to the first one that
-    /// is confirmed by its text.
+    /// Returns the candidates that `document` duplicates, best first. With a [`Confirm`] and [`Extent::Few`], stops
+    /// at the first that is confirmed by its text.
     fn neighbours(
         &self,
         document: &Document<'_>,
@@ -403,7 +397,7 @@ impl View {
         extent: Extent,
         confirm: Option<&mut dyn Confirm>,
     ) -> Result<Vec<Neighbour>> {
-        // The strongest level that proposes a document speaks for it.
+        // Keeps the strongest level that proposes each document.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);
         let side = document.side();
@@ -426,13 +420,12 @@ impl View {
         let Some(confirm) = confirm else {
             return Ok(all.into_iter().map(|((near, _), _)| near).collect());
         };
-        // Of many pages of one template that of the same name comes first.
+        // Among pages of one template, those of the same name come first.
         all.sort_by_key(|(_, (shares_name, _))| !shares_name);
         let all = all.into_iter().map(|((near, confirmed), (_, differ))| (near, confirmed, differ));
         self.confirmed(document, all, extent, confirm)
     }
 
-    /// Asks the caller about the first of what is proposed, best first.
     fn confirmed(
         &self,
         document: &Document<'_>,
@@ -446,8 +439,8 @@ impl View {
         };
         let mut matches = Vec::new();
         for (neighbour, mut confirmed, names_differ) in proposed {
-            // After so many of its kind were refused by their texts, only equal text under the same name counts: a
-            // sketch sees no difference between a dozen variants of one product.
+            // After the last comparison only equal text under the same name counts: a sketch sees no difference
+            // between variants of one product.
             confirmed &= left > 0 || neighbour.level == Level::Text && !names_differ;
             if left > 0
                 && self.policy.is_in_doubt(&neighbour)

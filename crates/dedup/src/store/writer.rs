@@ -1,4 +1,4 @@
-//! The one who changes a store.
+//! The writer of a store: all changes to memory and journal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -24,44 +24,40 @@ use crate::record::{DocId, Document};
 use crate::row::encode;
 use crate::row::{INDEXED, Row};
 
-/// So few documents are read from the journal at the next open as fast as from a segment.
+/// Below this number of documents the next open reads the journal as fast as a segment.
 const FEW: usize = 4096;
 
-/// Who offers waits for a merge once memory holds so many times what it should.
+/// An offer waits for a merge once memory is this many times its limit.
 pub(super) const PILED: usize = 3;
 
-/// Offers of a batch whose look-ups are asked for together.
+/// The offers of a batch that are prefetched together.
 const AT_ONCE: usize = 32;
 
-/// The room of a batch is kept for the next one up to so many bytes.
+/// The largest capacity, in bytes, that is reused for the next batch.
 const MAX_REUSED: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// Everything up to now.
     pub(super) view: View,
     pub(super) payload: Vec<u8>,
     pub(super) duplicates: u64,
-    /// A write failed: what is on disk is unknown.
+    /// A write failed: the state on disk is unknown.
     pub(super) poisoned: bool,
-    /// Why, where nobody was told yet.
+    /// The error that poisoned the store, if it was not reported yet.
     pub(super) reason: Option<Error>,
-    /// What was done since the last commit.
     pub(super) batch: Batch,
-    /// The number of the last commit that was asked for.
+    /// The number of the last requested commit.
     pub(super) ticket: u64,
     pub(super) ids: IdMap,
     pub(super) job: Option<Running>,
-    /// Whether a job's work that only makes look-ups faster is wanted.
+    /// Whether a job should do work that only speeds up look-ups.
     pub(super) wanted: Arc<AtomicBool>,
-    /// The number of the next new file.
     pub(super) next: u64,
-    /// The first journal that is needed, and what is known of the last one's length.
+    /// The first needed journal, and the known length of the last one.
     pub(super) journal: u64,
     pub(super) closed: Option<(u64, u64)>,
-    /// Of the memtables.
     pub(super) layout: Layout,
-    /// How many documents there were when what is resident was too much.
+    /// The number of documents when the resident set was dropped.
     pub(super) too_many: Option<u64>,
     /// The number of the active memtable's first document.
     pub(super) base: DocId,
@@ -72,7 +68,7 @@ impl Writer {
         if self.poisoned { Err(self.reason.take().unwrap_or(Error::Poisoned)) } else { Ok(()) }
     }
 
-    /// Whether so many more documents may be put into memory before the next commit.
+    /// Checks that memory accepts this many more documents before the next commit.
     fn room_for(&mut self, rows: usize) -> Result<()> {
         self.usable()?;
         let rows = (self.view.end - self.base) as usize + rows;
@@ -106,14 +102,12 @@ impl Writer {
         if self.view.may_hold_key(&key) { self.id_of_known(&key) } else { Ok(None) }
     }
 
-    /// The document with a key that may be known.
     fn id_of_known(&mut self, key: &Key<'_>) -> Result<Option<DocId>> {
         let newest = self.view.id_of_newest(key);
         if newest.is_some() || self.view.segments.is_empty() {
             return Ok(newest);
         }
-        // The map is a cache: what it says is held against the record, what it does not know is
-        // looked up.
+        // The map is a cache: its answers are checked against the record, and a miss falls back to the segments.
         if let Some(id) = self.ids.get(key.bytes)
             && self.view.with_row(id, true, |row| row.key == key.bytes)? == Some(true)
         {
@@ -129,7 +123,7 @@ impl Writer {
         options: &Options,
     ) -> Result<Vec<Verdict>> {
         self.usable()?;
-        // All or nothing: what can be seen beforehand is.
+        // All or nothing: check what can be checked first.
         if let Some(long) = documents.iter().find(|document| document.key.len() > MAX_KEY) {
             return Err(Error::KeyTooLong(long.key.len()));
         }
@@ -206,10 +200,10 @@ impl Writer {
         Ok(self.append(&row, key, new))
     }
 
-    /// Puts a row into batch and memory, under the next number.
+    /// Adds a row to batch and memory, under the next number.
     fn append(&mut self, row: &Row<'_>, key: u32, new: New) -> DocId {
         let id = self.view.end;
-        // A panic in between leaves a number that is given and not counted.
+        // A panic in between leaves an assigned number that is not counted.
         self.poisoned = true;
         self.batch.append(Kind::Record, |out| encode(id, row, out));
         self.remember(row, key, new);
@@ -217,7 +211,6 @@ impl Writer {
         id
     }
 
-    /// Puts a row into memory, under the next number and the hash of its key.
     pub(super) fn remember(&mut self, row: &Row<'_>, key: u32, new: New) {
         let mut table = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
         table.insert(row, key);
@@ -268,7 +261,7 @@ impl Writer {
         of: DocId,
         options: &Options,
     ) -> Result<Option<DocId>> {
-        // Both or neither: what may fail comes before what changes anything.
+        // Both changes or neither: steps that may fail come first.
         self.room_for(2)?;
         let Some(record) = self.view.record(id)?.filter(|_| id != of) else { return Ok(None) };
         let Some(of) = self.restore(of)? else { return Ok(None) };
@@ -278,7 +271,6 @@ impl Writer {
         self.replace(id, &row).map(Some)
     }
 
-    /// Deletes a document and puts the row in its place, under the next number.
     fn replace(&mut self, old: DocId, row: &Row<'_>) -> Result<DocId> {
         self.delete(old)?;
         let hash = Key::new(row.key, &self.view.hasher).hash;
@@ -306,7 +298,7 @@ impl Writer {
         Ok(count)
     }
 
-    /// Notes a commit that was asked for, with the last payload if it brings none.
+    /// Registers a requested commit, with the last payload if it has none.
     pub(super) fn announce(&mut self, payload: Option<&[u8]>) -> Result<u64> {
         self.usable()?;
         if let Some(payload) = payload {
@@ -321,7 +313,7 @@ impl Writer {
         (std::mem::take(&mut self.batch), self.payload.clone(), self.ticket)
     }
 
-    /// What was written leaves its room to the next batch, unless that was begun meanwhile.
+    /// Reuses the buffer of a written batch, unless the next batch has begun.
     pub(super) fn reuse(&mut self, mut batch: Batch) {
         if batch.clear() <= MAX_REUSED && self.batch.is_empty() {
             self.batch = batch;
@@ -333,8 +325,8 @@ impl Writer {
         table.rows() >= options.full_at() || table.bytes() >= options.memtable_bytes
     }
 
-    /// Whether memory holds more than offers would be let put there while a merge is under way: a process was killed
-    /// time after time before its segment was written.
+    /// Returns whether memory exceeds the limit for offers during a merge, because the process was killed repeatedly
+    /// before its segment was written.
     pub(super) fn overflows(&self, options: &Options) -> bool {
         let (table, times) = (read(&self.view.active), PILED);
         table.rows() >= options.full_at().saturating_mul(times).min(MAX_MEMTABLE)
@@ -345,7 +337,7 @@ impl Writer {
         self.batch.is_empty() && read(&self.view.active).rows() > FEW
     }
 
-    /// Takes in what a finished job has left, and begins one if the memtable is full.
+    /// Installs the result of a finished job, and begins one if the memtable is full.
     pub(super) fn after_commit(
         &mut self,
         journal: &mut Journal,
@@ -358,11 +350,10 @@ impl Writer {
             self.take_in()?;
         }
         if !freeze || self.job.is_some() {
-            // One job at a time.
             return Ok(());
         }
         self.usable()?;
-        // Until it has gone well: an error or a panic leaves files of which memory does not know.
+        // Poisoned until success: an error or a panic leaves files that memory does not know.
         self.poisoned = true;
         let mut job = self.freeze(journal, false, dir, options)?;
         job.resident = self.wants_resident(options);
@@ -371,8 +362,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The job to wait for if documents come faster than they are merged, and memory holds so many
-    /// times what it should.
+    /// Returns the running job if memory is `times` its limit, because documents arrive faster than they are merged.
     pub(super) fn congested(&self, times: usize, options: &Options) -> Option<Ended> {
         let ended = self.under_way()?;
         let table = read(&self.view.active);
@@ -385,7 +375,7 @@ impl Writer {
         self.job.as_ref().and_then(Running::under_way)
     }
 
-    /// Begins to turn memory into a segment. No job may be under way.
+    /// Begins to write memory into a segment. No job may be running.
     pub(super) fn settle(
         &mut self,
         journal: &mut Journal,
@@ -394,10 +384,10 @@ impl Writer {
         options: &Options,
     ) -> Result<()> {
         self.take_in()?;
-        // Until it has gone well: an error or a panic leaves files of which memory does not know.
+        // Poisoned until success: an error or a panic leaves files that memory does not know.
         self.poisoned = true;
         if !self.batch.is_empty() {
-            // Somebody offered since the last commit: only what is durable may become a segment.
+            // Another thread offered since the last commit: only durable documents may become a segment.
             let (batch, payload, _) = self.take_batch();
             journal.commit(&batch, &payload).inspect_err(|_| self.ids.forget_sealed())?;
         }
@@ -449,7 +439,6 @@ impl Writer {
         })
     }
 
-    /// Lets go of what is resident once it is too much.
     fn fit_resident(&mut self, options: &Options) {
         let (documents, limit) = (self.documents(), options.resident_limit());
         let too_much =
@@ -461,22 +450,21 @@ impl Writer {
         }
     }
 
-    /// The layout of what a job is to make resident, if that pays.
+    /// Returns the layout of the resident set that a job should build, if that pays.
     fn wants_resident(&self, options: &Options) -> Option<Layout> {
-        // Also what is deleted, but still lies in segments.
+        // Includes deleted documents that are still in segments.
         let rows = self.documents() + self.view.deleted.len();
-        // What is said of uniform fingerprints need not be true of these.
+        // The estimate assumes uniform fingerprints; these were larger before.
         let may = self.too_many.is_none_or(|documents| rows < documents / 2);
         let pays = may && Resident::pays(self.layout.distance(), rows, options.resident_limit());
         (self.view.resident.is_none() && pays).then(|| self.layout.clone())
     }
 
-    /// Tells a job under way that the store will be closed: only what must be done is.
+    /// Tells a running job that the store is closing, so that it skips optional work.
     pub(super) fn hurry(&self) {
         self.wanted.store(false, Ordering::Relaxed);
     }
 
-    /// Takes in what a job has left that has ended.
     pub(super) fn take_in(&mut self) -> Result<()> {
         let Some(job) = self.job.take() else { return Ok(()) };
         match job.join() {
@@ -485,12 +473,12 @@ impl Writer {
                 Ok(())
             }
             Ok(Err(error)) => {
-                // The journals still hold what the segment should have.
+                // The journals still have what the segment lacks.
                 self.poisoned = true;
                 Err(error)
             }
             Err(panic) => {
-                // What the job has left of the files is unknown here.
+                // The state of the job's files is unknown.
                 self.poisoned = true;
                 std::panic::resume_unwind(panic)
             }
@@ -499,7 +487,7 @@ impl Writer {
 
     fn install(&mut self, outcome: Outcome) {
         let deleted = Arc::make_mut(&mut self.view.deleted);
-        // What the job saw deleted in the ranges that it wrote anew lies nowhere any more.
+        // The job dropped these deleted documents in the ranges that it rewrote.
         for range in outcome.cleaned {
             deleted.forget_those_of(&outcome.deleted, range);
         }
@@ -507,13 +495,13 @@ impl Writer {
         self.view.frozen = None;
         self.next = outcome.next;
         if let Some(mut resident) = outcome.resident {
-            // What came while the job was at work.
+            // Adds documents that arrived during the job.
             resident.insert_all(&read(&self.view.active).columns(), &self.view.hasher);
             self.view.resident = Some(Arc::new(RwLock::new(resident)));
         }
     }
 
-    /// Notes in the manifest how long the journal is, so that damage to its end shows.
+    /// Records the journal's length in the manifest, so that a truncated end is detected.
     pub(super) fn note_closed(
         &mut self,
         journal: &Journal,

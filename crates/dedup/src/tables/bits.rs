@@ -1,6 +1,6 @@
-//! Picking bits out of a fingerprint and putting them back, by any mask.
+//! Extracts bits of a fingerprint by a mask and puts them back.
 
-/// The set bits of `mask`, moved together: what the instruction PEXT does, by runs of adjacent bits.
+/// Gathers the set bits of `mask` like the instruction PEXT, by runs of adjacent bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Compress {
     mask: u64,
@@ -34,20 +34,19 @@ impl Compress {
     }
 
     /// # Complexity
-    /// One shift a run of the mask.
+    /// One shift per run of the mask.
     #[inline(always)]
     pub(crate) fn extract(&self, bits: u64) -> u64 {
         self.runs.iter().fold(0, |all, run| all | (bits & run.mask) >> run.shift)
     }
 
-    /// The inverse: spreads the lowest bits over the mask.
+    /// Spreads the lowest bits over the mask: the inverse of [`extract`](Self::extract).
     #[inline(always)]
     pub(crate) fn deposit(&self, packed: u64) -> u64 {
         self.runs.iter().fold(0, |all, run| all | (packed << run.shift) & run.mask)
     }
 }
 
-/// The `count` highest set bits of `mask`.
 pub(crate) fn highest(mask: u64, count: u32) -> u64 {
     let mut kept = mask;
     while kept.count_ones() > count {
@@ -56,10 +55,10 @@ pub(crate) fn highest(mask: u64, count: u32) -> u64 {
     kept
 }
 
-/// Every number of `bits` bits that has at most `radius` of them set, fewest first.
+/// Iterates over the numbers of `bits` bits with at most `radius` set bits, fewest first.
 ///
-/// An iterator and not a function with a closure: what is compiled for one machine's instructions
-/// must be inlined whole, and closures are not always.
+/// An iterator instead of a closure, because code for one instruction set must be inlined completely, and closures
+/// are not always inlined.
 #[derive(Clone, Debug)]
 pub(crate) struct Flips {
     next: Option<u64>,
@@ -82,7 +81,7 @@ impl Iterator for Flips {
     #[inline(always)]
     fn next(&mut self) -> Option<u64> {
         let flip = self.next?;
-        // Gosper's hack: the next number with as many bits set.
+        // Gosper's hack: the next number with the same number of set bits.
         let low = flip & flip.wrapping_neg();
         let (ripple, overflow) = flip.overflowing_add(low);
         let next =

@@ -1,38 +1,34 @@
-//! Buckets that grow by one value at a time, each in one piece of memory: a look-up waits for few pages
-//! and lines, and the processor reads ahead in them by itself.
+//! Growing buckets, each in one block of memory: a look-up touches a minimum of pages and lines, and the hardware
+//! prefetches within a bucket.
 
 use super::simd::{Scan, prefetch};
 
-/// Values that a bucket has room for at first.
 const FIRST: usize = 4;
-/// Below so many values the room is doubled, from here on it grows by a quarter: doubled again and again
-/// it would be empty by a quarter.
+/// Below this number of values the capacity doubles; above, it grows by a quarter, because doubling leaves a quarter
+/// of it unused on average.
 const DOUBLED: usize = 8;
-/// Words of a line of the processor's cache.
 const LINE: usize = 8;
-/// Lines that are asked for ahead; the processor goes on by itself.
+/// The lines that are prefetched by software; the hardware prefetches the rest.
 const AHEAD: usize = 24;
 
 #[derive(Clone, Debug, Default)]
 struct Bucket {
-    /// Room for values, and behind it for their numbers, two a word, where they have some.
+    /// Capacity for values, then for their numbers (two per word) if they have numbers.
     words: Vec<u64>,
     len: usize,
 }
 
-/// All buckets of one table.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
     numbered: bool,
-    /// Which of `used` each bucket is, from 1 on; 0 for none.
+    /// The index of each bucket in `used` plus 1; 0 for an empty bucket.
     heads: Vec<u32>,
     used: Vec<Bucket>,
-    /// Words of all buckets.
     words: usize,
 }
 
 impl Buckets {
-    /// With a number beside each value or not.
+    /// Creates empty buckets, with or without a number for each value.
     pub(super) fn new(bits: u32, numbered: bool) -> Self {
         Self { numbered, heads: vec![0; 1 << bits], used: Vec::new(), words: 0 }
     }
@@ -52,12 +48,11 @@ impl Buckets {
         self.get(bucket).and_then(|bucket| bucket.words.get(..bucket.len)).unwrap_or_default()
     }
 
-    /// How many values fit into so many words.
+    /// Returns the capacity of this number of words, in values.
     const fn room(&self, words: usize) -> usize {
         if self.numbered { words / 3 * 2 } else { words }
     }
 
-    /// Adds a value to a bucket.
     pub(super) fn push(&mut self, bucket: u64, value: u64, number: u32) {
         let used = self.number_of(bucket).unwrap_or_else(|| {
             self.used.push(Bucket::default());
@@ -97,7 +92,7 @@ impl Buckets {
         self.used.get(used).map_or(0, |bucket| bucket.words.len())
     }
 
-    /// The number of a value in a bucket, 0 where they have none.
+    /// Returns the number of a value in a bucket; 0 without numbers.
     pub(super) fn find(&self, bucket: u64, value: u64) -> Option<u32> {
         let at = self.values(bucket).iter().position(|stored| *stored == value)?;
         let words = &self.get(bucket)?.words;
@@ -105,7 +100,6 @@ impl Buckets {
         Some((two >> (32 * (at % 2))) as u32)
     }
 
-    /// How many values a bucket holds.
     pub(super) fn len(&self, bucket: u64) -> usize {
         self.get(bucket).map_or(0, |bucket| bucket.len)
     }
@@ -114,7 +108,7 @@ impl Buckets {
         size_of::<Bucket>() * self.used.len() + 4 * self.heads.len() + 8 * self.words
     }
 
-    /// Calls `visit` with each value of a bucket within so many bits of the query.
+    /// Calls `visit` with each value of a bucket within `limit` bits of the query.
     #[inline(always)]
     pub(super) fn scan<S: Scan>(
         &self,
@@ -127,8 +121,8 @@ impl Buckets {
         scan.scan_words(self.values(bucket), query, limit, &mut |_, value| visit(value));
     }
 
-    /// Asks for what says which bucket it is; then for where its values are; then for them, each after
-    /// all of the others have done the one before.
+    /// Prefetches the head (step 0), the bucket's pointer (step 1), then its values. Each step needs the data of the
+    /// previous one.
     #[inline(always)]
     pub(super) fn prefetch(&self, bucket: u64, step: u32) {
         match step {
@@ -138,7 +132,7 @@ impl Buckets {
                 let values = self.values(bucket);
                 let lines = (0..values.len()).step_by(LINE).take(AHEAD);
                 lines.for_each(|at| prefetch(values, at));
-                // They need not begin where a line does.
+                // The values may not start at a line, so this prefetches the last one too.
                 prefetch(values, values.len().wrapping_sub(1));
                 if self.numbered {
                     let words = self.get(bucket).map_or(&[][..], |bucket| &bucket.words);

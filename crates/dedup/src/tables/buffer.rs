@@ -1,9 +1,8 @@
-//! Bytes that tables lie in: on the heap, in a memory map of a file, or in huge pages.
+//! The bytes of tables: on the heap, in a memory-mapped file, or in huge pages.
 
 use std::ops::Deref;
 
-/// From here on a buffer in memory asks for huge pages: a look-up touches lines all over it, and
-/// would miss the translation cache at each of them.
+/// From this size on a buffer requests huge pages: look-ups touch lines all over it, and each would miss the TLB.
 #[cfg(feature = "mmap")]
 const HUGE_FROM: usize = 4 << 20;
 
@@ -18,7 +17,7 @@ pub(crate) enum Buffer {
 }
 
 impl Buffer {
-    /// Zeroes to write into; huge pages where they pay and the system has them.
+    /// Returns zeroed bytes, in huge pages if they help and the system has them.
     pub(crate) fn zeroed(length: usize) -> Self {
         #[cfg(feature = "mmap")]
         if length >= HUGE_FROM
@@ -31,7 +30,7 @@ impl Buffer {
         Self::Heap(vec![0; length])
     }
 
-    /// The bytes, to be filled; those of a file's map are not to be written.
+    /// Returns the bytes for writing; empty for a mapped file.
     pub(crate) fn as_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Heap(bytes) => bytes,

@@ -1,16 +1,16 @@
-//! Building tables by counting: one pass counts the buckets, one scatters the entries. Nothing is
-//! sorted but the few fingerprints of a bucket of the first table.
+//! Builds tables by counting: one pass counts the buckets, one scatters the entries. Only the few fingerprints within
+//! a bucket of the first table are sorted.
 
 use super::table::Shape;
 
-/// Counts how many of `bits` lie in each bucket of the shape; the result's last item is 0.
+/// Counts how many of `bits` are in each bucket of the shape; the last item is 0.
 pub(crate) fn count(shape: &Shape, bits: impl Iterator<Item = u64>) -> Vec<u32> {
     let mut counts = vec![0u32; shape.bucket_count() + 1];
     add_counts(shape, bits, &mut counts);
     counts
 }
 
-/// Adds to counts that [`count`] began.
+/// Adds to the result of [`count`].
 pub(crate) fn add_counts(shape: &Shape, bits: impl Iterator<Item = u64>, counts: &mut [u32]) {
     for bits in bits {
         let bucket = shape.bucket_of(bits);
@@ -22,7 +22,7 @@ pub(crate) fn add_counts(shape: &Shape, bits: impl Iterator<Item = u64>, counts:
     }
 }
 
-/// Turns counts into where each bucket begins.
+/// Turns counts into the start of each bucket and returns the total.
 pub(crate) fn starts(counts: &mut [u32]) -> u32 {
     let mut at = 0;
     for count in counts {
@@ -31,7 +31,7 @@ pub(crate) fn starts(counts: &mut [u32]) -> u32 {
     at
 }
 
-/// Writes where buckets begin as a directory.
+/// Writes the starts of buckets as a directory.
 pub(crate) fn write_directory(starts: &[u32], out: &mut [u8]) {
     let (slots, _) = out.as_chunks_mut::<4>();
     for (slot, start) in slots.iter_mut().zip(starts) {
@@ -39,8 +39,8 @@ pub(crate) fn write_directory(starts: &[u32], out: &mut [u8]) {
     }
 }
 
-/// Calls `write` with the place of each of those of `bits` that lie in `buckets`, counted from number
-/// `base` of the table. `cursors` are the starts of all buckets, and move.
+/// Calls `write` with the place, relative to `base`, of each of `bits` in `buckets`. Advances `cursors`, the starts
+/// of all buckets.
 #[inline(always)]
 pub(crate) fn scatter(
     shape: &Shape,
@@ -61,8 +61,7 @@ pub(crate) fn scatter(
     }
 }
 
-/// The ranges of buckets that are built at once: each of at most `budget` bytes of entries, but of
-/// one bucket at least.
+/// Returns the ranges of buckets to build at once: at most `budget` bytes of entries each, or a single bucket.
 pub(crate) fn ranges(shape: &Shape, starts: &[u32], budget: usize) -> Vec<std::ops::Range<u64>> {
     let mut ranges = Vec::new();
     let mut from = 0;

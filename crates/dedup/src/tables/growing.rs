@@ -1,4 +1,4 @@
-//! Tables that grow by one fingerprint at a time: what a store holds before it becomes a segment.
+//! Tables that grow by one fingerprint at a time, as in memtables.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,7 +13,7 @@ use crate::hash::mix64;
 use crate::layout::Lead;
 use crate::{Fingerprint, Layout, LayoutError};
 
-/// Keys here are bits of fingerprints: one mixing round is hash enough.
+/// Keys are bits of fingerprints, so one mixing round is enough.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MixHasher(u64);
 
@@ -33,20 +33,20 @@ impl Hasher for MixHasher {
 
 pub(crate) type MixMap<V> = HashMap<u64, V, BuildHasherDefault<MixHasher>>;
 
-/// Leads that are probed, or have no more bits, get at most 2^16 buckets.
+/// The most bucket bits of leads that are probed or too short for lines.
 const MAX_BUCKET_BITS: u32 = 16;
 
-/// So many values are looked through sooner than a smaller bucket is found.
+/// The largest bucket that is searched without looking for a smaller one in another table.
 const SMALL: usize = 32;
 
-/// A line of tables can be followed by one of 2^28.
+/// The most fingerprints; lines of a table are numbered with 28 bits.
 pub(super) const MAX_FINGERPRINTS: usize = 1 << 30;
 
-/// From so many fingerprints on, at distance 3, four tables of 16 bits hold too many in a bucket: six of
-/// 21 bits take over (`bench-compare -- offer` measures both; they cost the same at 1.5 million).
+/// At this number of fingerprints and distance 3, buckets of four tables of 16 bits are too full, and six tables of
+/// 21 bits take over. Both cost the same at 1.5 million (`bench-compare -- offer` measures it).
 const OUTGROWN: usize = 20 << 16;
 
-/// One table: which bits tell its buckets apart.
+/// One table: the lead bits that choose its buckets.
 #[derive(Clone, Debug)]
 struct Table {
     radius: u32,
@@ -55,13 +55,13 @@ struct Table {
 
 #[derive(Clone, Debug)]
 enum Entries {
-    /// By no more bits than tell buckets apart.
+    /// Buckets chosen by a limited number of bits.
     Buckets { bits: u32, bucket: Compress, buckets: Buckets },
-    /// By long leads, asked for as they are.
+    /// Lines for long leads without probing.
     Lines(Lines),
 }
 
-/// By how many bits buckets of a lead are told apart, and whether as many as there are values.
+/// Returns the number of bits that choose a bucket, and whether the lead suits [`Lines`].
 const fn bits_of(lead: &Lead) -> (u32, bool) {
     if lead.radius == 0 && Lines::suit(lead.bits()) {
         return (lead.bits(), true);
@@ -99,7 +99,7 @@ impl Table {
         }
     }
 
-    /// About how many values share a bucket.
+    /// Returns the approximate number of values in the bucket.
     fn len(&self, bits: u64) -> usize {
         match &self.entries {
             Entries::Lines(lines) => lines.len(Portable, bits),
@@ -143,16 +143,15 @@ fn tables_of(layout: &Layout, numbered: bool) -> Vec<Table> {
     leads.map(|(table, lead)| Table::new(lead, numbered && table == 0)).collect()
 }
 
-/// Distinct fingerprints in tables of buckets that grow, by bits of each lead; and, if they were made [for a
-/// distance](Self::for_distance), from one layout to the next.
+/// Distinct fingerprints in growing tables, one per lead. Tables made [for a distance](Self::for_distance) change
+/// their layout once as they grow.
 #[derive(Clone, Debug)]
 pub struct GrowingTables {
     layout: Layout,
     tables: Vec<Table>,
     numbered: bool,
-    /// What takes over, and from how many fingerprints on.
+    /// The next layout, and the number of fingerprints at which it takes over.
     next: Option<(usize, Layout)>,
-    /// What is still to be moved.
     former: Option<Box<Former>>,
     len: usize,
     pub(super) simd: Simd,
@@ -214,14 +213,13 @@ impl Kernel for Move<'_> {
 }
 
 impl GrowingTables {
-    /// Empty tables, by this layout however many fingerprints there will be.
+    /// Creates empty tables with a fixed layout.
     pub fn new(layout: Layout) -> Self {
         Self::with_numbers(layout, false)
     }
 
-    /// Empty tables that change their layout once they have outgrown it: [`Layout::for_distance`] first,
-    /// then [`Layout::for_growing`]. No insertion waits for that: from then on each moves a few
-    /// fingerprints, until all are.
+    /// Creates empty tables that change from [`Layout::for_distance`] to [`Layout::for_growing`] as they grow. The
+    /// change does not block an insertion: each one moves a few fingerprints.
     ///
     /// # Errors
     /// A distance above 7.
@@ -229,7 +227,7 @@ impl GrowingTables {
         Self::with_room(distance, 0, false)
     }
 
-    /// The same for who knows how many there will be at least; with numbers or without.
+    /// Creates tables for a distance and at least `expected` fingerprints, with or without numbers.
     pub(crate) fn with_room(
         distance: u32,
         expected: usize,
@@ -243,26 +241,25 @@ impl GrowingTables {
         })
     }
 
-    /// By one layout until there are so many, then by another.
+    /// Creates tables that change from layout `first` to `then` at `until` fingerprints.
     pub(super) fn in_turn(first: Layout, until: usize, then: Layout, numbered: bool) -> Self {
         Self { next: Some((until, then)), ..Self::with_numbers(first, numbered) }
     }
 
-    /// With the number of each fingerprint in the first table, or without.
     pub(super) fn with_numbers(layout: Layout, numbered: bool) -> Self {
         let tables = tables_of(&layout, numbered);
         let simd = Simd::detect();
         Self { tables, layout, numbered, next: None, former: None, len: 0, simd }
     }
 
-    /// About how many bytes tables [for a distance](Self::for_distance) take with `len` uniform fingerprints, up
-    /// to some 10^8 of them, but for what is still to be moved.
+    /// Returns the approximate bytes of tables [for a distance](Self::for_distance) with `len` uniform fingerprints,
+    /// up to about 10^8, without tables that are being moved.
     pub(crate) fn bytes_for(distance: u32, len: u64) -> u64 {
         let bytes = |layout: &Layout, len: u64| -> u64 {
             let each = layout.leads().iter().map(|lead| match bits_of(lead) {
-                // Lines of seven, later ten, that are full by four in five, some with a second one.
+                // Lines of seven, later ten values, filled to four fifths; some lines have a second one.
                 (_, true) => 12 * len + 4 * len.min(1 << 19),
-                // A bucket begins with room for four and says so in as much; then up to half is room.
+                // A bucket begins with capacity for four and a header of equal size; later up to half is unused.
                 (bits, false) => (68 << bits) + 17 * len,
             });
             each.sum()
@@ -274,8 +271,7 @@ impl GrowingTables {
         bytes(if len < OUTGROWN as u64 { &first } else { &then }, len)
     }
 
-    /// How many fingerprints a look-up compares in tables for a distance that have grown to `len` uniform
-    /// ones.
+    /// Returns the number of fingerprints that a look-up compares in tables for a distance with `len` uniform ones.
     pub(crate) fn compared(distance: u32, len: u64) -> u64 {
         let layout = if len < OUTGROWN as u64 {
             Layout::for_distance(distance)
@@ -294,26 +290,26 @@ impl GrowingTables {
         layout.map_or(u64::MAX, |layout| layout.leads().iter().map(each).sum())
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// How many distinct fingerprints are stored.
+    /// Returns the number of stored distinct fingerprints.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none is stored.
+    /// Returns whether the tables are empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Adds a fingerprint; `false` if it was there, or if they hold 2^30, which is all that they can
-    /// (60 GB and more at distance 3).
+    /// Adds a fingerprint. Returns `false` if it was stored already, or if the tables have 2^30 fingerprints, their
+    /// maximum (60 GB and more at distance 3).
     ///
     /// # Complexity
-    /// One bucket a table, amortised over its growth, and a scan of the smallest of them.
+    /// One bucket per table, amortised over its growth, and a scan of the smallest bucket.
     pub fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         let fresh = self.len < MAX_FINGERPRINTS && !self.contains(fingerprint);
         if fresh {
@@ -322,14 +318,14 @@ impl GrowingTables {
         fresh
     }
 
-    /// [`insert`](Self::insert) of a fingerprint that the caller knows is not there.
+    /// [Inserts](Self::insert) a fingerprint that the caller knows is new.
     pub(crate) fn insert_new(&mut self, fingerprint: Fingerprint) {
         if self.len < MAX_FINGERPRINTS {
             self.insert_distinct(fingerprint);
         }
     }
 
-    /// Adds a fingerprint that the caller knows is not there; its number is that of those before it.
+    /// Adds a fingerprint that the caller knows is new. Its number is the count before it.
     pub(crate) fn insert_distinct(&mut self, fingerprint: Fingerprint) {
         self.simd.run(Insert(self, fingerprint));
     }
@@ -348,12 +344,12 @@ impl GrowingTables {
         }
     }
 
-    /// Begins anew by the next layout, with what there is beside it until it was moved.
+    /// Begins the next layout and keeps the former tables until their fingerprints are moved.
     #[cold]
     fn outgrow(&mut self) {
         let Some((_, layout)) = self.next.take() else { return };
         if self.tables.iter().any(|table| matches!(table.entries, Entries::Buckets { .. })) {
-            // Their bits are too few to say where they lie: they stay as they are.
+            // Bucket bits do not determine the values' places, so these tables keep their layout.
             return;
         }
         let tables = std::mem::replace(&mut self.tables, tables_of(&layout, self.numbered));
@@ -376,44 +372,43 @@ impl GrowingTables {
         self.simd.run(Move(self, &some));
     }
 
-    /// The number of a fingerprint that is stored, where they have one.
+    /// Returns the number of a stored fingerprint, if the tables have numbers.
     pub(super) fn number(&self, fingerprint: Fingerprint) -> Option<u32> {
         let bits = fingerprint.bits();
         let number = self.tables.first()?.find(bits);
         number.or_else(|| self.former.as_ref()?.find(bits))
     }
 
-    /// Whether a fingerprint is stored.
+    /// Returns whether a fingerprint is stored.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
         let before = || self.former.as_ref().is_some_and(|former| former.holds(fingerprint.bits()));
         self.holds(fingerprint) || before()
     }
 
-    /// Whether it is in the tables of the layout.
     fn holds(&self, fingerprint: Fingerprint) -> bool {
-        // Any table will do: the first whose bucket is small, or the smallest.
+        // Any table would do; uses the first small bucket, or else the smallest.
         let bits = fingerprint.bits();
         let small = self.tables.iter().find(|table| table.len(bits) <= SMALL);
         let table = small.or_else(|| self.tables.iter().min_by_key(|table| table.len(bits)));
         table.is_some_and(|table| table.find(bits).is_some())
     }
 
-    /// Bytes of the tables.
+    /// Returns the bytes of the tables.
     pub fn bytes(&self) -> usize {
         self.settled_bytes() + self.former.as_ref().map_or(0, |former| former.bytes())
     }
 
-    /// The same without what is still to be moved, which is gone soon if they go on growing.
+    /// Returns the bytes without the former tables, which are freed as the tables grow.
     pub(crate) fn settled_bytes(&self) -> usize {
         self.tables.iter().map(Table::bytes).sum()
     }
 
-    /// Every stored fingerprint within the layout's distance, nearest first, then by value.
+    /// Returns every stored fingerprint within the layout's distance, nearest first, then by value.
     ///
     /// # Complexity
-    /// For uniform fingerprints, a bucket of about eight, or `len / 2^lead` if that is more, for each lead
-    /// of 16 bits or more that is not probed; else `probes` buckets of `len / 2^min(lead, 16)`. While they
-    /// go over to another layout, one insertion in 16 that there were before, both are asked.
+    /// For uniform fingerprints and each lead of 16 bits or more without probing: a bucket of about eight, or `len /
+    /// 2^lead` if that is more. Otherwise `probes` buckets of `len / 2^min(lead, 16)`. During a layout change, which
+    /// takes one insertion per 16 stored fingerprints, both layouts are searched.
     pub fn near(&self, query: Fingerprint) -> Vec<Near> {
         let mut found = Vec::new();
         self.near_each(query, |near| found.push(near));
@@ -423,7 +418,6 @@ impl GrowingTables {
         found
     }
 
-    /// Asks for what look-ups will read of each table's own bucket.
     pub(crate) fn prefetch(&self, queries: &[Fingerprint]) {
         self.simd.run(Ask(self, queries));
     }
@@ -442,7 +436,7 @@ impl GrowingTables {
         }
     }
 
-    /// Asks for what says where their values are, which is all where they are few.
+    /// Prefetches the bucket pointers, or the values themselves if the buckets are small.
     pub(crate) fn prefetch_first(&self, query: Fingerprint) {
         for table in &self.tables {
             let step = u32::from(matches!(table.entries, Entries::Buckets { .. }));
@@ -453,7 +447,7 @@ impl GrowingTables {
         }
     }
 
-    /// Calls `visit` with each of them, in the order of the tables; last with what is still to be moved.
+    /// Calls `visit` with each near fingerprint, table by table, then those of the former tables.
     pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
         self.simd.run(Find { tables: self, query, visit });
     }
@@ -477,7 +471,7 @@ impl GrowingTables {
         }
         if let Some(former) = &self.former {
             former.near_by(scan, query.bits(), &mut |fingerprint| {
-                // What was moved was found above.
+                // Fingerprints that were moved are reported above.
                 if let Some(table) = self.layout.first_table(query, fingerprint)
                     && !self.holds(fingerprint)
                 {

@@ -1,4 +1,4 @@
-//! An index in memory: what is offered is looked up and, if nothing is near, added under a number.
+//! An in-memory index: an offered fingerprint is looked up and added under a number if none is near.
 
 use super::Near;
 use super::growing::GrowingTables;
@@ -6,28 +6,27 @@ use super::simd::{Kernel, Scan};
 use crate::error::{Error, Result};
 use crate::{Fingerprint, Layout, LayoutError};
 
-/// What tables hold at most, in 60 GB and more.
+/// The most fingerprints in tables, at 60 GB and more.
 const MAX_FINGERPRINTS: usize = super::growing::MAX_FINGERPRINTS;
 
-/// Offers whose look-ups are asked for together.
 const AT_ONCE: usize = 16;
 
-/// What a [`MemoryIndex`] says of a fingerprint that it was offered.
+/// The answer of a [`MemoryIndex`] to an offered fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// Nothing is near: it was added, under this number.
+    /// No stored fingerprint is near. It was added under this number.
     New(u32),
-    /// The nearest one, by its number; of several the one of the least value. It was not added.
+    /// The nearest stored fingerprint, with its number; among several the smallest value. The offered one was not
+    /// added.
     Near(u32, Near),
 }
 
-/// Fingerprints in memory alone, each under the number of those that were added before it: no
-/// documents, no keys, nothing durable. For a stream that fits into memory and need not outlive its
-/// process; a [`Store`](crate::Store) does the rest.
+/// Fingerprints in memory, numbered in order of insertion, without documents, keys or durability. Use it for a stream
+/// that fits into memory and need not outlive the process; otherwise use a [`Store`](crate::Store).
 ///
 /// # Complexity
-/// As [`GrowingTables`], whose tables it holds, with a number beside each fingerprint: at distance 3 some
-/// 37 bytes a fingerprint at 10^6 (four tables), 65 from 1.4 million on (six), 100 on the way.
+/// As [`GrowingTables`], plus a number per fingerprint. At distance 3 a fingerprint takes about 37 bytes at 10^6
+/// (four tables), 65 from 1.4 million on (six), and 100 during the change.
 ///
 /// ```
 /// use hapax_dedup::{Fingerprint, MemoryIndex, Offered};
@@ -44,13 +43,12 @@ pub struct MemoryIndex {
 }
 
 impl MemoryIndex {
-    /// One that holds nothing, by this layout however much it will hold.
+    /// Creates an empty index with a fixed layout.
     pub fn new(layout: Layout) -> Self {
         Self { tables: GrowingTables::with_numbers(layout, true) }
     }
 
-    /// One that holds nothing, for look-ups within a distance: its layout changes as it grows
-    /// ([`GrowingTables::for_distance`]).
+    /// Creates an empty index for a distance; its layout changes as it grows ([`GrowingTables::for_distance`]).
     ///
     /// # Errors
     /// A distance above 7.
@@ -58,30 +56,30 @@ impl MemoryIndex {
         Ok(Self { tables: GrowingTables::with_room(distance, 0, true)? })
     }
 
-    /// The layout, as of now.
+    /// Returns the present layout.
     pub const fn layout(&self) -> &Layout {
         self.tables.layout()
     }
 
-    /// How many fingerprints were added.
+    /// Returns the number of stored fingerprints.
     pub const fn len(&self) -> usize {
         self.tables.len()
     }
 
-    /// Whether none was added.
+    /// Returns whether the index is empty.
     pub const fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes of the index.
     pub fn bytes(&self) -> usize {
         self.tables.bytes()
     }
 
-    /// Looks for what is within the layout's distance, and adds the fingerprint if nothing is.
+    /// Looks a fingerprint up, and adds it if none is within the layout's distance.
     ///
     /// # Errors
-    /// [`Error::TooMany`] beyond 2^30 fingerprints.
+    /// [`Error::TooMany`] above 2^30 fingerprints.
     ///
     /// # Complexity
     /// One [`GrowingTables::near`] and one insertion into each table.
@@ -93,10 +91,10 @@ impl MemoryIndex {
         answer.pop().ok_or(Error::TooMany(0))
     }
 
-    /// Offers one after the other: the same answers, sooner than by as many [`offer`](Self::offer)s.
+    /// Offers fingerprints in order. The answers are those of single [`offer`](Self::offer)s, but faster.
     ///
     /// # Errors
-    /// As [`offer`](Self::offer); those before the one that fails were added.
+    /// As [`offer`](Self::offer); fingerprints before the failed one were added.
     pub fn offer_many(&mut self, fingerprints: &[Fingerprint]) -> Result<Vec<Offered>> {
         let mut answers = Vec::with_capacity(fingerprints.len());
         let offers = Offers { tables: &mut self.tables, fingerprints, answers: &mut answers };
@@ -104,12 +102,12 @@ impl MemoryIndex {
         Ok(answers)
     }
 
-    /// The number of a fingerprint that was added.
+    /// Returns the number of a stored fingerprint.
     pub fn number(&self, fingerprint: Fingerprint) -> Option<u32> {
         self.tables.number(fingerprint)
     }
 
-    /// Those within the layout's distance, nearest first, then by value.
+    /// Returns the fingerprints within the layout's distance, nearest first, then by value.
     pub fn near(&self, query: Fingerprint) -> Vec<(u32, Near)> {
         let near = self.tables.near(query).into_iter();
         near.filter_map(|near| Some((self.number(near.fingerprint)?, near))).collect()
@@ -140,7 +138,6 @@ impl Kernel for Offers<'_> {
                     }
                 });
                 self.answers.push(match best {
-                    // What the tables hold has a number.
                     Some(near) => Offered::Near(
                         self.tables.number(near.fingerprint).unwrap_or(u32::MAX),
                         near,
@@ -170,7 +167,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn each_offer_is_answered_as_by_a_scan_of_all_before(
-            // So few centers and flips that many are near each other.
+            // Centers and flips are from small ranges, so most values are near others.
             values in prop::collection::vec((0u64..40, 0u64..1 << 12), 1..400),
             distance in 0u32..=7,
             piece in 1usize..70,
@@ -181,7 +178,7 @@ mod tests {
                 .map(|(center, flips)| Fingerprint::from_bits(mix64(*center) ^ (flips & flips >> 3)))
                 .collect();
             let layout = Layout::for_distance(distance).unwrap();
-            // One of them changes its layout on the way.
+            // One index changes its layout during the test.
             let then = Layout::halves(distance / 2 + 2, distance).unwrap();
             let mut one =
                 MemoryIndex { tables: GrowingTables::in_turn(layout.clone(), until, then, true) };
@@ -193,7 +190,6 @@ mod tests {
             let mut held: Vec<Fingerprint> = Vec::new();
             for (&value, answer) in values.iter().zip(answers) {
                 let same = match one.offer(value).unwrap() {
-                    // Which table found it is the layout's.
                     Offered::Near(of, near) if matches!(answer, Offered::Near(..)) => {
                         let table = one.layout().first_table(value, near.fingerprint);
                         prop_assert_eq!(table, Some(near.table));
@@ -230,8 +226,8 @@ mod tests {
 
     #[test]
     fn each_of_one_bucket_of_very_many_keeps_its_number() {
-        // With a bit of parity any two differ in two bits at least; all agree in one half, by which one
-        // of the two tables is ordered.
+        // A parity bit makes any two differ in two bits at least. All agree in one half, by which one of the two
+        // tables is ordered.
         let short = [0x7fff << 49, 0x7fff].map(|mask| Lead { mask, radius: 0 });
         let short = Layout::from_leads(short.to_vec(), 1).unwrap();
         let usual = Layout::for_distance(1).unwrap();
@@ -242,11 +238,11 @@ mod tests {
         for (mut index, varied, common) in [
             (MemoryIndex::new(usual.clone()), 0, 60),
             (MemoryIndex::new(usual.clone()), 32, 4),
-            // From bucket to bucket, whole and not yet.
+            // During and after a layout change.
             (moved(7_000, &usual), 0, 60),
             (moved(19_900, &usual), 32, 4),
             (moved(19_900, &usual), 0, 60),
-            // In buckets and not in lines, where they stay.
+            // Leads too short for lines: these tables keep their buckets.
             (moved(100, &short), 0, 60),
             (MemoryIndex::new(short.clone()), 0, 60),
             (MemoryIndex::new(short), 32, 4),
@@ -264,7 +260,7 @@ mod tests {
                 };
                 assert_eq!((u64::from(of), near.distance), (number, 1));
             }
-            // Half of it is room to grow; the directories, and buckets of one value each.
+            // Half is unused capacity; the directories, and buckets of one value each.
             assert!(index.bytes() < 20_000 * 90 + (8 << 16), "{}", index.bytes());
         }
     }

@@ -1,21 +1,19 @@
-//! A line of the cache: a few values and which line follows.
+//! A cache line with a few values and the index of the next line.
 
-/// How values lie in lines.
+/// The encoding of values in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Seven whole values.
     Whole,
     /// Five whole values with their numbers.
     WholeNumbered,
-    /// Ten values without the bits that the line implies: first the lower 32 bits of each, then the
-    /// upper 16.
+    /// Ten values without the bits that the line implies: the lower 32 bits of each, then the upper 16.
     Short,
-    /// Six of them, with their numbers in between.
+    /// Six short values, with their numbers in between.
     ShortNumbered,
 }
 
 impl Form {
-    /// Values a line.
     pub(super) const fn slots(self) -> usize {
         match self {
             Self::Whole => 7,
@@ -37,14 +35,14 @@ impl Form {
         if self.is_numbered() { Self::ShortNumbered } else { Self::Short }
     }
 
-    /// Which of a line's halves of words is the first with upper bits of short values.
+    /// Returns the index of the first 16-bit half word with upper bits of short values.
     pub(super) const fn upper(self) -> usize {
         30 - self.slots()
     }
 }
 
-/// Values, and in the last word how many there are (4 bits) and which line follows in the pool. Or, as
-/// 4 bits say that no line holds so many, the number of a bucket that lies elsewhere.
+/// Values; the last word has their number (4 bits) and the index of the next line in the pool. A number of 15, more
+/// than any line has, marks a bucket that is stored elsewhere, whose index is in the first word.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Line(pub(super) [u32; 16]);
@@ -53,7 +51,7 @@ impl Line {
     const LAST: usize = 15;
     const ELSEWHERE: u32 = 15;
 
-    /// What says that a bucket lies elsewhere, under this number.
+    /// Returns the mark of a bucket that is stored elsewhere at this index.
     pub(super) fn elsewhere(number: usize) -> Self {
         let mut line = Self::default();
         line.put(0, number as u32);
@@ -61,7 +59,6 @@ impl Line {
         line
     }
 
-    /// The number, if it does.
     #[inline(always)]
     pub(super) fn place_elsewhere(&self) -> Option<usize> {
         (self.word(Self::LAST) == Self::ELSEWHERE).then(|| self.word(0) as usize)
@@ -85,7 +82,6 @@ impl Line {
         if len > form.slots() { 0 } else { len }
     }
 
-    /// The place of the next one in the pool, if any.
     #[inline(always)]
     pub(super) fn next(&self) -> Option<usize> {
         ((self.word(Self::LAST) >> 4) as usize).checked_sub(1)
@@ -117,7 +113,6 @@ impl Line {
         }
     }
 
-    /// Adds a value to a line that has room.
     #[inline(always)]
     pub(super) fn push(&mut self, form: Form, value: u64, number: u32) {
         let slot = self.len(form);

@@ -1,6 +1,6 @@
-//! Buckets of one line of the cache each, which split one after the other as they fill: linear
-//! hashing (Litwin, *Linear hashing*, VLDB 1980) by the bits of a lead. A look-up waits for one line
-//! of a table, and what is moved at once is one bucket.
+//! Buckets of one cache line each, which split one at a time as the table fills: linear hashing (Litwin, *Linear
+//! hashing*, VLDB 1980) by the bits of a lead. A look-up waits for one line per table, and an insertion moves at most
+//! one bucket.
 
 use super::bits::{Compress, highest};
 use super::line::{Form, Line};
@@ -8,58 +8,55 @@ use super::long::Long;
 use super::simd::{Portable, Scan};
 use crate::tables::pages::Pages;
 
-/// Bits of a lead that the place of a line implies once so many lines have split so often: their values
-/// leave them out.
+/// The lead bits that a line's place implies after this number of doublings; values then omit them.
 const IMPLIED: u32 = 16;
-/// Lines of a page, as a power of two: one MiB.
+/// Lines per page, as a power of two: one MiB.
 const PAGE_BITS: u32 = 14;
-/// At most 2^28 lines, and as many to follow them, which is what a line can name.
+/// At most 2^28 lines, and the same number in the pool: the limit of a line's index.
 const MAX_LEVEL: u32 = 28;
-/// What is full: so many values to so much room.
+/// The fill factor at which a line splits: values to slots.
 const FULL: (usize, usize) = (4, 5);
-/// How many lines ahead of the one that splits are asked for, and what follows one of them.
+/// The distances, in lines, at which lines to be split and their pool lines are prefetched.
 const AHEAD: (usize, usize) = (8, 4);
-/// A bucket of more lines is moved into one piece of memory: each line of a chain is waited for.
+/// A bucket of more lines moves to one block of memory, because a look-up waits for each line of a chain.
 const LONG: usize = 8;
 
-/// All buckets of one table.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
-    /// How values lie at first, and how from the split on that implies the last of those bits.
+    /// The encoding at first, and the one after the split that implies the last of those bits.
     form: Form,
     short: Form,
-    /// The bits of the lead that places imply in short form, all other bits, and those of the lead
-    /// among them.
+    /// The lead bits that places imply in short form, all other bits, and the lead bits among the latter.
     implied: Compress,
     rest: Compress,
     more: Compress,
-    /// There are `2^level` lines and `split` more: so many of the first have split.
+    /// There are `2^level + split` lines: the first `split` lines have split.
     level: u32,
     max_level: u32,
     split: usize,
-    /// The bit of a value by which lines split now.
+    /// The bit of a value by which lines split at this level.
     bit: u64,
     lines: Pages<Line, PAGE_BITS>,
-    /// What is too much for its line; the first of each bucket's has room, the others are full.
+    /// Overflow lines. The first overflow line of a bucket has free slots; the others are full.
     pool: Pages<Line, PAGE_BITS>,
-    /// The first line of the pool that is not in use; the others follow it.
+    /// The first unused line of the pool, from which the other unused lines are linked.
     free: Option<usize>,
-    /// Buckets that lie elsewhere, and which of them are not in use.
+    /// Buckets in one block, and the indexes of unused ones.
     long: Vec<Long>,
     free_long: Vec<usize>,
     len: usize,
 }
 
 impl Lines {
-    /// About how many values a look-up compares.
+    /// The approximate number of values that a look-up compares.
     pub(super) const MEAN: u64 = 8;
 
-    /// Whether a lead of so many bits has enough of them to tell lines apart.
+    /// Returns whether a lead has enough bits to number lines.
     pub(super) const fn suit(bits: u32) -> bool {
         bits >= IMPLIED
     }
 
-    /// By the bits of a lead that [suits](Self::suit), with a number beside each value or not.
+    /// Creates a table for a lead that [suits](Self::suit), with or without a number per value.
     pub(super) fn new(lead: u64, numbered: bool) -> Self {
         let implied = highest(lead, IMPLIED);
         let form = if numbered { Form::WholeNumbered } else { Form::Whole };
@@ -88,7 +85,7 @@ impl Lines {
     fn bit_of_level(&self) -> u64 {
         match self.level.checked_sub(IMPLIED) {
             None => self.implied.deposit(1 << self.level),
-            // Below all that are implied, so it is the same bit of a short value.
+            // Not an implied bit, so it is the same bit in a short value.
             Some(level) => self.more.deposit(1 << level),
         }
     }
@@ -104,10 +101,9 @@ impl Lines {
         }
     }
 
-    /// How values lie in a line and what follows it.
     #[inline(always)]
     fn form_at(&self, place: usize) -> Form {
-        // In the last level before it, those that have split and what they have split into.
+        // In the level before it is general: split lines and the lines they have split into.
         let last = self.level + 1 == IMPLIED && (place < self.split || place >= 1 << self.level);
         if self.level >= IMPLIED || last { self.short } else { self.form }
     }
@@ -117,13 +113,11 @@ impl Lines {
         if form.is_short() { scan.extract(&self.rest, bits) } else { bits }
     }
 
-    /// A bucket, line by line.
     #[inline(always)]
     fn chain(&self, place: usize) -> Chain<'_> {
         Chain { next: self.lines.get(place), pool: &self.pool }
     }
 
-    /// Adds a fingerprint.
     #[inline(always)]
     pub(super) fn push<S: Scan>(&mut self, scan: S, bits: u64, number: u32) {
         let place = self.place(scan, bits);
@@ -151,7 +145,7 @@ impl Lines {
         }
     }
 
-    /// Moves a bucket to which a fingerprint belongs into one piece, if it has too many lines.
+    /// Moves the bucket of a fingerprint into one block if it has too many lines.
     #[cold]
     fn lengthen(&mut self, place: usize, bits: u64) {
         let Some(&first) = self.lines.get(place) else { return };
@@ -185,8 +179,8 @@ impl Lines {
         }
     }
 
-    /// Adds a value to a line, or to what follows it; `true` if that was full
-    /// and now three or more follow each other.
+    /// Adds a value to a line or its overflow lines. Returns `true` if that was full and the chain has three lines or
+    /// more.
     #[inline(always)]
     fn put(
         line: &mut Line,
@@ -223,7 +217,6 @@ impl Lines {
         next.is_some()
     }
 
-    /// Splits the next line that has not, and asks for those that will after it.
     fn split(&mut self) {
         let ahead = self.lines.get(self.split + AHEAD.1).and_then(Line::next);
         self.lines.prefetch(self.split + AHEAD.0);
@@ -231,7 +224,7 @@ impl Lines {
         if self.lines.get(self.split).is_some_and(|line| line.place_elsewhere().is_some()) {
             self.split_long();
         } else {
-            // What depends on the form is settled here.
+            // Dispatches on the form once, outside the loop.
             let short = self.level + 1 >= IMPLIED;
             match self.form_at(self.split) {
                 Form::Whole if short => self.split_by(Form::Whole, Form::Short),
@@ -251,7 +244,7 @@ impl Lines {
         }
     }
 
-    /// Moves what belongs there from a line to a new one.
+    /// Splits a line between its place and a new line.
     #[inline(always)]
     fn split_by(&mut self, form: Form, to: Form) {
         let Some(line) = self.lines.get_mut(self.split) else { return };
@@ -260,13 +253,13 @@ impl Lines {
         loop {
             for slot in 0..line.len(form) {
                 let (value, number) = (line.value(form, slot), line.number(form, slot));
-                // Not by a branch, which would be as good as a coin's.
+                // Without a branch, which would be mispredicted half of the time.
                 if let Some(half) = halves.get_mut(usize::from(value & self.bit != 0)) {
                     let value = if form == to { value } else { self.rest.extract(value) };
                     Self::put(half, &mut self.pool, &mut self.free, to, value, number);
                 }
             }
-            // It is read before it is free to be written.
+            // Read the line before freeing its slot.
             let Some(next) = line.next() else { break };
             let Some(slot) = self.pool.get_mut(next) else { break };
             line = *slot;
@@ -280,7 +273,6 @@ impl Lines {
         self.lines.push(far);
     }
 
-    /// The same for a bucket in one piece.
     #[cold]
     fn split_long(&mut self) {
         self.lines.push(Line::default());
@@ -314,13 +306,13 @@ impl Lines {
         }
     }
 
-    /// A value as it is outside of its line, which implies what it has in common with `bits`.
+    /// Returns the fingerprint of a stored value; its line implies the bits that it shares with `bits`.
     #[inline(always)]
     fn whole(&self, form: Form, value: u64, bits: u64) -> u64 {
         if form.is_short() { self.rest.deposit(value) | bits & self.implied.mask() } else { value }
     }
 
-    /// The number of a fingerprint, 0 where they have none.
+    /// Returns the number of a fingerprint; 0 without numbers.
     pub(super) fn find<S: Scan>(&self, scan: S, bits: u64) -> Option<u32> {
         let place = self.place(scan, bits);
         if let Some(long) = self.elsewhere(place) {
@@ -334,7 +326,6 @@ impl Lines {
         })
     }
 
-    /// A bucket that lies elsewhere.
     #[inline(always)]
     fn elsewhere(&self, place: usize) -> Option<&Long> {
         self.long.get(self.lines.get(place)?.place_elsewhere()?)
@@ -346,7 +337,6 @@ impl Lines {
         long + self.chain(place).map(|line| line.len(form)).sum::<usize>()
     }
 
-    /// How many values share a bucket.
     pub(super) fn len<S: Scan>(&self, scan: S, bits: u64) -> usize {
         self.len_at(self.place(scan, bits))
     }
@@ -356,12 +346,11 @@ impl Lines {
         size_of::<Line>() * (self.lines.len() + self.pool.len()) + long
     }
 
-    /// How many buckets there are.
     pub(super) const fn buckets(&self) -> usize {
         self.lines.len()
     }
 
-    /// Adds to `out`, with its number, what lies in a bucket from the `skip`th on, at most `count` of it.
+    /// Appends up to `count` fingerprints of a bucket, from the `skip`th on, with their numbers.
     pub(super) fn take(&self, bucket: usize, skip: usize, count: usize, out: &mut Vec<(u64, u32)>) {
         if let Some(long) = self.elsewhere(bucket) {
             return out.extend(long.from(skip).take(count));
@@ -377,7 +366,7 @@ impl Lines {
         out.extend(values.skip(skip).take(count));
     }
 
-    /// Calls `visit` with each fingerprint of the query's bucket within so many bits of it.
+    /// Calls `visit` with each fingerprint of the query's bucket within `limit` bits of it.
     #[inline(always)]
     pub(super) fn scan<S: Scan>(
         &self,
@@ -400,7 +389,7 @@ impl Lines {
         }
     }
 
-    /// Asks for the line of a fingerprint; then for what follows it.
+    /// Prefetches the line of a fingerprint (step 0), then its overflow line.
     #[inline(always)]
     pub(super) fn prefetch<S: Scan>(&self, scan: S, bits: u64, step: u32) {
         let place = self.place(scan, bits);
@@ -465,7 +454,7 @@ mod tests {
         #[test]
         fn values_are_found_among_those_of_their_bucket(
             values in prop::collection::hash_set((0u64..1 << 9).prop_map(|low| {
-                // Of few bits, so that leads are alike; some in bits of the lead, some beside it.
+                // From few bits, so that leads collide; some of them in the lead, some outside.
                 (low & 7) << 61 | (low >> 3 & 7) << 46 | (low >> 6)
             }), 1..300),
             lead in prop::sample::select(vec![
@@ -481,7 +470,7 @@ mod tests {
                 prop_assert_eq!(lines.find(Portable, value), Some(if numbered { number } else { 0 }));
                 let near = value ^ 1 << 20;
                 prop_assert_eq!(lines.find(Portable, near), None);
-                // At least those of the same lead; whatever else is found is there, and near.
+                // Finds at least those of the same lead; anything else found must be stored and near.
                 let found = level.run(Near(&lines, near, 3));
                 let distance = |other: u64| (other ^ near).count_ones();
                 let all = |other: &&u64| distance(**other) <= 3 && (**other ^ near) & lead == 0;
@@ -491,12 +480,12 @@ mod tests {
         }
     }
 
-    /// Holds what the lines have against what was put into them; beside are bits of no lead.
+    /// Compares the lines with the inserted values; `beside` are bits outside the lead.
     fn check(lines: &Lines, count: u64, value: impl Fn(u64) -> u64, beside: [u32; 3]) {
         let numbered = lines.form.is_numbered();
         let all: usize = (0..lines.lines.len()).map(|place| lines.len_at(place)).sum();
         assert_eq!(all as u64, count);
-        // What shares its lead stays in one piece, what lines tell apart does not.
+        // Values of one lead stay in one block; values that lines can separate do not.
         let long = (0..lines.lines.len()).filter_map(|place| lines.elsewhere(place));
         let long: Vec<usize> = long.map(Long::len).collect();
         assert_eq!(long.len(), lines.long.len() - lines.free_long.len());
@@ -505,7 +494,7 @@ mod tests {
             let expected = if numbered { number as u32 } else { 0 };
             assert_eq!(lines.find(Portable, value(number)), Some(expected), "{number}");
         }
-        // Whole again and with their numbers, piece by piece.
+        // Whole values with their numbers, piece by piece.
         let mut taken = Vec::new();
         for bucket in 0..lines.buckets() {
             for skip in (0..lines.len_at(bucket)).step_by(7) {
@@ -528,8 +517,8 @@ mod tests {
     #[test]
     fn nothing_is_lost_while_lines_split_and_values_become_short() {
         const COUNT: u64 = 1_200_000;
-        // Leads of bits that lie apart, and of as few as there may be; those of them by which lines
-        // split first; and bits of none.
+        // Leads of scattered bits and of the minimum number of bits; the lead bits by which lines split first; bits
+        // outside the lead.
         let leads = [
             (0x0ff0_3fff_c000_0003, 0x0000_3fc0_0000_0000, [20, 48, 62]),
             (0xffff_8000_0000_0000, 0x00ff_0000_0000_0000, [20, 40, 3]),
@@ -548,7 +537,7 @@ mod tests {
                 let bits = mix64(number);
                 match number % 9 {
                     4 => bits & !lead | mix64(number / 9000) & lead,
-                    // And one shares what tells the first few lines apart.
+                    // One in nine shares the bits that number the first few lines.
                     7 => bits & !first,
                     _ => bits,
                 }
@@ -569,7 +558,7 @@ mod tests {
             assert_eq!(checked, 3);
             assert!(lines.level >= IMPLIED && lines.lines.len() <= 1 << lead.count_ones());
             assert_eq!(lines.level == lines.max_level, lead.count_ones() <= 17);
-            // As few lines as are said to be enough, a second one for some, and room in long buckets.
+            // The minimum number of lines, a second one for some, and unused capacity of long buckets.
             let bytes = lines.bytes() as u64 / COUNT;
             assert!(bytes <= if numbered { 19 } else { 13 }, "{bytes}");
             assert!(sizes.iter().skip(7).all(|bytes| *bytes <= 24), "{sizes:?}");

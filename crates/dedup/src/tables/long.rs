@@ -1,19 +1,19 @@
-//! A bucket in one piece.
+//! A bucket in one block of memory.
 
 use super::line::Form;
 
-/// Whole values in one piece of memory: those that share a lead by accident or by intent.
+/// Whole values in one block: values that share a lead by accident or attack.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Long {
     values: Vec<u64>,
-    /// None where they have none.
+    /// Empty without numbers.
     numbers: Vec<u32>,
 }
 
 impl Long {
     pub(super) fn push(&mut self, form: Form, value: u64, number: u32) {
         if self.values.len() == self.values.capacity() {
-            // Doubled again and again it would be empty by a quarter.
+            // Doubling would leave a quarter unused on average.
             let more = (self.values.len() / 4).max(32);
             self.values.reserve_exact(more);
             self.numbers.reserve_exact(if form.is_numbered() { more } else { 0 });
@@ -33,7 +33,7 @@ impl Long {
         self.from(0)
     }
 
-    /// What lies at a place and behind it, found at once.
+    /// Iterates from a place on, without a search.
     pub(super) fn from(&self, place: usize) -> impl Iterator<Item = (u64, u32)> + '_ {
         let numbers = self.numbers.get(place..).unwrap_or_default();
         let numbers = numbers.iter().copied().chain(std::iter::repeat(0));

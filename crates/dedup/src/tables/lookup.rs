@@ -1,8 +1,7 @@
-//! The probing loop: one for every layout, for one query and for many.
+//! The probing loop for every layout, for one query and for several.
 //!
-//! Each probe costs two cache lines that nothing can predict. So probes are taken in groups: first
-//! all directory lines are asked for, then all entry lines, then the buckets are scanned, and the
-//! waiting overlaps.
+//! Each probe costs two unpredictable cache lines. So probes run in groups that overlap their waits: first all
+//! directory lines are prefetched, then all entry lines, then the buckets are scanned.
 
 use std::ops::Range;
 
@@ -15,10 +14,10 @@ use crate::{Fingerprint, Layout};
 /// Queries whose probes are in flight together.
 const BATCH: usize = 32;
 
-/// So many tables need no allocation to be looked up in.
+/// Up to this number of tables a look-up needs no allocation.
 const FEW: usize = 8;
 
-/// One bucket to be read. One word: a look-up writes and reads many of these.
+/// A bucket to be read, packed into one word because a look-up has thousands of them.
 #[derive(Clone, Copy, Default)]
 struct Probe(u64);
 
@@ -45,7 +44,7 @@ impl Probe {
     }
 }
 
-/// `GROUP` probes are in flight together: as few as a query needs, for the group is cleared first.
+/// `GROUP` probes are in flight together. The group is cleared first, so it should not exceed a query's probes.
 struct Lookup<'a, F, C, const GROUP: usize> {
     tables: &'a [Option<Table<'a>>],
     layout: &'a Layout,
@@ -55,12 +54,11 @@ struct Lookup<'a, F, C, const GROUP: usize> {
     visit: F,
 }
 
-/// Called with each range of bytes before it is read; `false` means it must not be.
+/// Called with each range of bytes before it is read; `false` forbids the read.
 pub(crate) trait Check {
     fn allow(&self, range: Range<usize>) -> bool;
 }
 
-/// For bytes that this process made itself.
 struct Unchecked;
 
 impl Check for Unchecked {
@@ -87,7 +85,7 @@ where
                 let home = shape.bucket_of(query.bits());
                 for flip in Flips::new(shape.directory_bits, shape.lead.radius) {
                     let bucket = home ^ flip;
-                    // Radii of a layout for a greater distance.
+                    // The radii may belong to a layout for a larger distance.
                     if flip.count_ones() > self.limit {
                         continue;
                     }
@@ -154,14 +152,13 @@ where
     }
 }
 
-/// How many threads are started where so many are asked for.
 fn workers(asked: usize) -> usize {
     let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     asked.clamp(1, at_once)
 }
 
 impl Tables {
-    /// Every stored fingerprint within the layout's distance, nearest first, then by value.
+    /// Returns every stored fingerprint within the layout's distance, nearest first, then by value.
     ///
     /// # Complexity
     /// See [`Tables`].
@@ -174,16 +171,16 @@ impl Tables {
         found
     }
 
-    /// Calls `visit` with the number of a query and a stored fingerprint within the layout's
-    /// distance of it, for all of them; the look-ups of many queries overlap.
+    /// Calls `visit` with query index and match, for each stored fingerprint within the layout's distance of a query.
+    /// The look-ups of the queries overlap.
     pub fn near_many(&self, queries: &[Fingerprint], mut visit: impl FnMut(usize, Near)) {
         for (batch, queries) in queries.chunks(BATCH).enumerate() {
             self.look(queries, |number, _, near| visit(batch * BATCH + number, near));
         }
     }
 
-    /// [`near_many`](Self::near_many) on `threads` threads, each with its part of the queries, but on no more
-    /// than the machine runs at once; the matches of each query, nearest first.
+    /// Runs [`near_many`](Self::near_many) on `threads` threads, at most the machine's parallelism. Returns the
+    /// matches of each query, nearest first.
     pub fn near_parallel(&self, queries: &[Fingerprint], threads: usize) -> Vec<Vec<Near>> {
         let each = queries.len().div_ceil(workers(threads)).max(1);
         let part = |queries: &[Fingerprint]| {
@@ -209,9 +206,9 @@ impl Tables {
         })
     }
 
-    /// What queries find in all shards of one set, which are looked up in on as many threads as the machine
-    /// runs at once: what [`near_parallel`](Self::near_parallel) of the whole tables gives. The shards may be of any
-    /// [`Shard`](super::Shard) numbers; what none of them holds is not found.
+    /// Looks queries up in all shards of a set, on as many threads as the machine runs in parallel. The result is
+    /// that of [`near_parallel`](Self::near_parallel) on the whole tables. The [`Shard`](super::Shard) numbers are
+    /// arbitrary; content of missing shards is not found.
     pub fn near_sharded(shards: &[Self], queries: &[Fingerprint]) -> Vec<Vec<Near>> {
         let part = |shards: &[Self]| {
             let mut found = vec![Vec::new(); queries.len()];
@@ -239,9 +236,9 @@ impl Tables {
         all
     }
 
-    /// How many stored fingerprints a look-up of this query compares in full: its cost, and what
-    /// [`Plan::candidates`](crate::Plan::candidates) expects of uniform ones. One that several tables
-    /// propose counts several times.
+    /// Returns the number of stored fingerprints that a look-up compares in full: its cost.
+    /// [`Plan::candidates`](crate::Plan::candidates) is the expected value for uniform ones. Candidates of several
+    /// tables count several times.
     pub fn candidates(&self, query: Fingerprint) -> u64 {
         let limit = self.layout.distance();
         let mut candidates = 0;
@@ -255,8 +252,7 @@ impl Tables {
         candidates
     }
 
-    /// Where a fingerprint stands in the order of the first table: an index into arrays that the
-    /// caller keeps beside the tables.
+    /// Returns the rank of a fingerprint in the order of the first table: an index for arrays of the caller.
     pub fn rank(&self, fingerprint: Fingerprint) -> Option<usize> {
         let table = self.table(0)?;
         let bucket = table.shape.bucket_of(fingerprint.bits());
@@ -277,7 +273,7 @@ impl Tables {
         self.simd.run(Rank(table, bucket, fingerprint.bits()))
     }
 
-    /// [`rank`](Self::rank) for tables whose bytes are checked first, by `touch`.
+    /// Returns the [`rank`](Self::rank) after checking the bytes with `touch`.
     pub(crate) fn rank_checked(
         &self,
         fingerprint: Fingerprint,
@@ -291,7 +287,7 @@ impl Tables {
         Ok(self.rank(fingerprint))
     }
 
-    /// [`look`](Self::look) for tables whose bytes are checked first, by `touch`.
+    /// [Looks](Self::look) queries up and checks bytes with `touch` before reading them.
     pub(crate) fn look_checked(
         &self,
         queries: &[Fingerprint],
@@ -320,7 +316,7 @@ impl Tables {
         check.1.into_inner().map_or(Ok(()), Err)
     }
 
-    /// Calls `visit` with the number of the query, the place in the table and the match.
+    /// Calls `visit` with query index, place in the table and match.
     #[inline]
     pub(crate) fn look(&self, queries: &[Fingerprint], visit: impl FnMut(usize, usize, Near)) {
         self.look_with(queries, &Unchecked, visit);

@@ -1,4 +1,4 @@
-//! The permuted tables: of a set of fingerprints that does not change, and of one that grows.
+//! Permuted tables for fixed and for growing sets of fingerprints.
 
 pub(crate) mod bits;
 mod buckets;
@@ -33,19 +33,19 @@ pub struct Near {
     pub fingerprint: Fingerprint,
     /// Its Hamming distance from the query.
     pub distance: u32,
-    /// The first table in which the two are candidates.
+    /// The index of the first table in which the two are candidates.
     pub table: usize,
 }
 
-/// How [`Tables`] are laid out in memory.
+/// Options for building [`Tables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
-    /// Leave out of each entry the bits that its bucket implies: 5 to 7 bytes an entry in place of
-    /// 8, at 0.9 to 1.05 times the speed. Default off.
+    /// Omit from each entry the bits that its bucket implies: 5 to 7 bytes per entry instead of 8, at 0.9 to 1.05
+    /// times the speed. Default off.
     pub packed: bool,
     /// Keep only the entries whose lead begins with these bits. Default: all.
     pub shard: Option<Shard>,
-    /// The instructions of the scan. Default: the best that the machine has.
+    /// The instruction set of the scan. Default: the best that the machine supports.
     pub simd: Simd,
 }
 
@@ -55,22 +55,22 @@ impl Default for TableOptions {
     }
 }
 
-/// One of `2^bits` parts of every table, by the leading bits of its lead. What the shards of one set
-/// find, taken together, is what the whole tables find, each match once.
+/// One of `2^bits` parts of every table, by the leading bits of its lead. All shards of a set together find each
+/// match of the whole tables once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// How many leading bits tell shards apart; of more than the shortest lead has (or 30), so many.
+    /// The number of leading bits that select a shard; at most those of the shortest lead (or 30) are used.
     pub bits: u32,
-    /// Which shard, below `2^bits`; there is nothing in others.
+    /// The shard's number, below `2^bits`; shards with larger numbers are empty.
     pub number: u64,
 }
 
 /// Distinct fingerprints in the permuted tables of one [`Layout`].
 ///
 /// # Complexity
-/// A query reads `probes` buckets, each one line of a directory and the entries of the bucket,
-/// about four: the cost is that of `2 * probes` cache lines. Building counts and scatters once a
-/// table. A table takes 8 bytes a fingerprint (5 to 7 packed) and about one for its directory.
+/// A query reads `probes` buckets: a directory line and about four entries each, which costs `2 * probes` cache
+/// lines. Building counts and scatters once per table. A table takes 8 bytes per fingerprint (5 to 7 if packed) and
+/// about one for its directory.
 ///
 /// ```
 /// use hapax_dedup::{Fingerprint, Layout, Tables};
@@ -89,7 +89,6 @@ pub struct Tables {
     probes: u64,
 }
 
-/// Where one table lies in the buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) shape: Shape,
@@ -98,13 +97,13 @@ pub(crate) struct Stored {
 }
 
 impl Tables {
-    /// Tables of these fingerprints; repeated ones are stored once.
+    /// Builds tables of these fingerprints; repeated ones are stored once.
     pub fn build(fingerprints: &[Fingerprint], layout: &Layout) -> Self {
         Self::with_options(fingerprints, layout, &TableOptions::default())
     }
 
-    /// Tables of these fingerprints. At most 2^32 - 1 distinct ones are taken, the smallest: more
-    /// belong into [shards](Shard) of less, or into a [`Store`](crate::Store).
+    /// Builds tables with options. Only the smallest 2^32 - 1 distinct fingerprints are stored: use [shards](Shard)
+    /// of smaller sets, or a [`Store`](crate::Store), for more.
     pub fn with_options(
         fingerprints: &[Fingerprint],
         layout: &Layout,
@@ -137,7 +136,7 @@ impl Tables {
             let mut starts = build::count(&shape, bits());
             let total = build::starts(&mut starts);
             let directory = at..at + shape.directory_bytes();
-            // On a line of its own, so that no entry of eight bytes lies across two.
+            // Aligned to a line, so that no entry of eight bytes crosses two lines.
             let first = directory.end.next_multiple_of(64);
             let entries = first..first + shape.entry_bytes(total as usize);
             at = entries.end.next_multiple_of(64);
@@ -169,28 +168,28 @@ impl Tables {
         Self { layout, tables, data, simd, probes }
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// How many distinct fingerprints are stored; in a shard, in its first table.
+    /// Returns the number of stored distinct fingerprints; for a shard, that of its first table.
     pub fn len(&self) -> usize {
         self.table(0).map_or(0, |table| table.len())
     }
 
-    /// Whether none is stored.
+    /// Returns whether the tables are empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that the tables take.
+    /// Returns the bytes of the tables.
     pub fn bytes(&self) -> u64 {
         let of = |stored: &Stored| stored.directory.len() + stored.entries.len();
         self.tables.iter().map(|stored| of(stored) as u64).sum()
     }
 
-    /// All fingerprints in the order of the first table, in which [`rank`](Self::rank) counts.
+    /// Returns all fingerprints in the order of the first table, that of [`rank`](Self::rank).
     pub fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
         let table = self.table(0).into_iter();
         table.flat_map(|table| table.fingerprints().map(Fingerprint::from_bits))
@@ -206,13 +205,13 @@ impl Tables {
         })
     }
 
-    /// The same tables asked for another distance: only the radii of the leads change.
+    /// Returns the same tables for another distance: only the radii of the leads change.
     ///
     /// # Errors
     /// As [`Layout::with_distance`].
     pub fn with_distance(&self, distance: u32) -> Result<Self, crate::LayoutError> {
         let layout = self.layout.with_distance(distance)?;
-        // Each table keeps its own copy of its radius.
+        // Each table has a copy of its radius.
         let mut tables = self.tables.clone();
         for (table, lead) in tables.iter_mut().zip(layout.leads()) {
             table.shape.lead = *lead;

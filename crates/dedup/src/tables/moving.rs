@@ -1,29 +1,29 @@
-//! From one layout to the next while tables grow: each insertion moves a few fingerprints, so that
-//! nobody waits for all of them.
+//! Moves fingerprints from one layout to the next while tables grow. Each insertion moves a few, so that none waits
+//! for the whole move.
 
 use super::lines::Lines;
 use super::simd::{Portable, Scan};
 use crate::{Fingerprint, Layout};
 
-/// Tables that take nothing more, and how far what they hold was moved.
+/// Read-only tables of the former layout, and the progress of the move.
 #[derive(Clone, Debug)]
 pub(super) struct Former {
     layout: Layout,
     tables: Vec<Lines>,
-    /// How many of the first table's buckets were looked at, and how much of the next one was moved.
+    /// The number of finished buckets of the first table, and of moved values of the next one.
     looked_at: usize,
     moved: usize,
 }
 
 impl Former {
-    /// What an insertion moves, at most: a bucket or so.
+    /// The most fingerprints that an insertion moves: about one bucket.
     pub(super) const AT_ONCE: usize = 16;
 
     pub(super) const fn new(layout: Layout, tables: Vec<Lines>) -> Self {
         Self { layout, tables, looked_at: 0, moved: 0 }
     }
 
-    /// The next fingerprints to be moved, with their numbers; none once all are.
+    /// Returns the next fingerprints to move, with their numbers; empty at the end.
     pub(super) fn take(&mut self) -> Vec<(u64, u32)> {
         let mut taken = Vec::with_capacity(Self::AT_ONCE);
         let Some(first) = self.tables.first() else { return taken };
@@ -41,7 +41,7 @@ impl Former {
         taken
     }
 
-    /// Calls `visit` with each fingerprint within the layout's distance once, whether it was moved or not.
+    /// Calls `visit` once with each fingerprint within the layout's distance, moved or not.
     #[inline(always)]
     pub(super) fn near_by<S: Scan>(
         &self,
@@ -60,12 +60,12 @@ impl Former {
         }
     }
 
-    /// The number of a fingerprint, moved or not.
+    /// Returns the number of a fingerprint, moved or not.
     pub(super) fn find(&self, bits: u64) -> Option<u32> {
         self.tables.first()?.find(Portable, bits)
     }
 
-    /// Whether a fingerprint is there, moved or not, by the smallest bucket it lies in.
+    /// Returns whether a fingerprint is stored, moved or not; searches its smallest bucket.
     pub(super) fn holds(&self, bits: u64) -> bool {
         let smallest = self.tables.iter().min_by_key(|table| table.len(Portable, bits));
         smallest.is_some_and(|table| table.find(Portable, bits).is_some())
@@ -81,8 +81,8 @@ impl Former {
     }
 }
 
-/// All buckets in another order, by their bits turned round: neighbours share leads, and would crowd the first
-/// buckets of the new tables. Numbers up to the next power of two come in between.
+/// Returns buckets in bit-reversed order, because neighbours share leads and would overfill the first buckets of the
+/// new tables. Results up to the next power of two can be out of range.
 const fn scattered(number: usize, buckets: usize) -> usize {
     let bits = buckets.next_power_of_two().trailing_zeros();
     if bits == 0 { number } else { number.reverse_bits() >> (usize::BITS - bits) }

@@ -1,9 +1,9 @@
-//! Items that grow by pages.
+//! A list that grows by pages.
 
 use super::simd::prefetch;
 
-/// Items in pages of 2<sup>`BITS`</sup>: but for the first page none moves, and no more room is taken than
-/// a page.
+/// A list in pages of 2<sup>`BITS`</sup> items. Items never move, except in the first page, and unused capacity is at
+/// most one page.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<T, const BITS: u32> {
     pages: Vec<Vec<T>>,
@@ -34,12 +34,10 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         self.pages.get_mut(at >> BITS)?.get_mut(at % Self::ITEMS)
     }
 
-    /// In the order in which they came.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.pages.iter_mut().flatten()
     }
 
-    /// Asks for the line of an item.
     #[inline(always)]
     pub(crate) fn prefetch(&self, at: usize) {
         if let Some(page) = self.pages.get(at >> BITS) {
@@ -50,7 +48,7 @@ impl<T, const BITS: u32> Pages<T, BITS> {
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
         if self.len.is_multiple_of(Self::ITEMS) {
-            // The first one grows by itself: most tables are small.
+            // The first page grows by itself, because most tables are small.
             let room = if self.len == 0 { 0 } else { Self::ITEMS };
             self.pages.push(Vec::with_capacity(room));
         }
@@ -60,7 +58,7 @@ impl<T, const BITS: u32> Pages<T, BITS> {
         self.len += 1;
     }
 
-    /// With the room of the last page.
+    /// Returns the bytes, including the capacity of the last page.
     pub(crate) fn bytes(&self) -> usize {
         let last = self.pages.last().map_or(0, Vec::capacity);
         (self.pages.len().saturating_sub(1) * Self::ITEMS + last) * size_of::<T>()

@@ -1,5 +1,5 @@
-//! The scan of a bucket, by the widest instructions that the machine has. One of the two modules
-//! with unsafe code; each form is held against the portable one.
+//! Scans a bucket with the widest instructions of the machine. One of the two modules with unsafe code; tests compare
+//! each version with the portable one.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "vector instructions chosen at run time")
@@ -8,11 +8,11 @@
 use super::bits::Compress;
 use super::line::{Form, Line};
 
-/// Which instructions scan a bucket.
+/// The instruction set that scans a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Simd {
-    /// Those that every machine of the target has.
+    /// The baseline of the target.
     Portable,
     /// x86-64 with AVX2, BMI and POPCNT.
     Avx2,
@@ -21,7 +21,7 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// The best that this machine has.
+    /// Returns the best instruction set of this machine.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -65,14 +65,14 @@ impl Simd {
         self.run(Pairs(values, limit, visit));
     }
 
-    /// Runs the kernel with the scan of this level, or of a lower one that the machine has.
+    /// Runs the kernel with this instruction set, or with a lower one that the machine supports.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         {
             let level = self.min(detected());
             if level == Self::Avx512 {
-                // SAFETY: `detected` has seen every feature that the function is compiled for.
+                // SAFETY: `detected` has checked every feature that the function is compiled for.
                 return unsafe { x86::with_avx512(kernel) };
             }
             if level == Self::Avx2 {
@@ -90,17 +90,17 @@ fn detected() -> Simd {
     *LEVEL.get_or_init(Simd::detect)
 }
 
-/// What is compiled once for each level.
+/// Code that is compiled once for each instruction set.
 pub(crate) trait Kernel {
     type Output;
     fn run<S: Scan>(self, scan: S) -> Self::Output;
 }
 
-/// Looks through entries for those near a query.
+/// Searches entries for those near a query.
 pub(crate) trait Scan: Copy {
-    /// Calls `visit` with the place and the value of each of `count` entries of `width` bytes at the
-    /// start of `bytes` that differs from `query` in at most `limit` bits. The bits above `width`
-    /// bytes of `query` must be zero. Where `width < 8`, 8 bytes must follow the last entry.
+    /// Calls `visit` with place and value of each of `count` entries of `width` bytes at the start of `bytes` that
+    /// differs from `query` in at most `limit` bits. Bits of `query` above `width` bytes must be zero. If `width <
+    /// 8`, 8 bytes must follow the last entry.
     fn scan(
         self,
         bytes: &[u8],
@@ -111,11 +111,9 @@ pub(crate) trait Scan: Copy {
         visit: &mut impl FnMut(usize, u64),
     );
 
-    /// The same for whole values.
     fn scan_words(self, words: &[u64], query: u64, limit: u32, visit: &mut impl FnMut(usize, u64));
 
-    /// Calls `visit` with each value of a line within `limit` bits of the query, both as the line's
-    /// form has them.
+    /// Calls `visit` with each value of a line within `limit` bits of the query, both in the line's encoding.
     fn scan_line(
         self,
         line: &Line,
@@ -125,14 +123,12 @@ pub(crate) trait Scan: Copy {
         visit: &mut impl FnMut(u64),
     );
 
-    /// What [`Compress::extract`] does.
     #[inline(always)]
     fn extract(self, compress: &Compress, bits: u64) -> u64 {
         compress.extract(bits)
     }
 }
 
-/// No special instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portable;
 
@@ -188,8 +184,8 @@ impl Scan for Portable {
     }
 }
 
-/// Whole values. For small distances, clearing the lowest set bit `K` times leaves nothing of a
-/// difference of at most `K` bits: cheaper than counting, and it vectorises everywhere.
+/// Scans whole values. For small distances it clears the lowest set bit `K` times: at most `K` differing bits leave
+/// zero. This is cheaper than counting and vectorises everywhere.
 #[inline(always)]
 fn scan_whole<T>(
     entries: &[T],
@@ -223,7 +219,7 @@ fn scan_near<T>(
     visit: &mut impl FnMut(usize, u64),
 ) {
     for (number, piece) in entries.chunks(8).enumerate() {
-        // Without a branch in it; nearly all pieces hold nothing.
+        // Without a branch inside, because nearly no piece has a match.
         if piece.iter().fold(false, |any, entry| any | near(value(entry))) {
             for (place, entry) in piece.iter().enumerate() {
                 let entry = value(entry);
@@ -235,14 +231,12 @@ fn scan_near<T>(
     }
 }
 
-/// Asks for the cache line of an item before it is needed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], place: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(place) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing, and the pointer is that of a live reference. SSE is
-        // part of every x86-64.
+        // SAFETY: a prefetch reads nothing, and the pointer is that of a live reference. SSE is part of every x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -267,12 +261,12 @@ mod x86 {
         kernel.run(Portable)
     }
 
-    /// Made by `with_avx512` alone, so its existence proves that the features are there.
+    /// Created only by `with_avx512`, so its existence proves that the features are available.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Avx512(());
 
-    /// For entries of 5, 6 and 7 bytes: from which byte of 64 each byte of eight lanes comes; the
-    /// bytes above the width are masked out.
+    /// For entries of 5, 6 and 7 bytes: the source byte, of 64, of each byte in eight 64-bit values; bytes above the
+    /// width are masked out.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     const fn spread(width: usize) -> [u8; 64] {
         let mut index = [0; 64];
@@ -300,20 +294,20 @@ mod x86 {
             visit: &mut impl FnMut(usize, u64),
         ) {
             let Some(bytes) = bytes.get(..count * width) else { return };
-            // What depends on the width is settled outside of the loop.
+            // Dispatches on the width outside of the loop.
             if width == 8 {
                 whole(bytes.as_ptr(), count, query, limit, 0, visit);
             } else {
                 let width = width & 7;
                 let kept = ((1u64 << width) - 1) * 0x0101_0101_0101_0101;
                 let Some(row) = SPREAD.get(width) else { return };
-                // SAFETY: a row of `SPREAD` has 64 bytes. The features are there.
+                // SAFETY: a row of `SPREAD` has 64 bytes. The features are available.
                 let index = unsafe { _mm512_loadu_si512(row.as_ptr().cast()) };
                 let mut place = 0;
                 while place < count {
                     let lanes = (count - place).min(8);
-                    // SAFETY: `place < count`, so this lies inside `bytes`, and the load is masked to
-                    // `lanes * width` of them; what is before `start` is masked out and not touched.
+                    // SAFETY: `place < count`, so this is inside `bytes`. The load is masked to `lanes * width`
+                    // bytes; bytes before `start` are masked out and not read.
                     unsafe {
                         let start = bytes.as_ptr().add(place * width);
                         let before = before(start, lanes * width);
@@ -337,13 +331,13 @@ mod x86 {
             limit: u32,
             visit: &mut impl FnMut(usize, u64),
         ) {
-            // Four at a time to one branch: hardly ever is one near.
+            // Four at a time for one branch, because matches are rare.
             let (eights, rest) = words.as_chunks::<8>();
             let mut place = 0;
             for four in eights.chunks(4) {
                 let mut any = 0;
                 for eight in four {
-                    // SAFETY: the features are there; eight values are loaded.
+                    // SAFETY: the features are available; eight values are loaded.
                     any |= unsafe { near(_mm512_loadu_epi64(eight.as_ptr().cast()), query, limit) };
                 }
                 if any != 0 {
@@ -359,7 +353,7 @@ mod x86 {
             }
             if !rest.is_empty() {
                 let mask = some(rest.len());
-                // SAFETY: the features are there; the load is masked to the values that are left.
+                // SAFETY: the features are available; the load is masked to the remaining values.
                 unsafe {
                     let entries = _mm512_maskz_loadu_epi64(mask, rest.as_ptr().cast());
                     compare(entries, mask, query, limit, place, visit);
@@ -376,8 +370,8 @@ mod x86 {
             limit: u32,
             visit: &mut impl FnMut(u64),
         ) {
-            // SAFETY: a line is 64 bytes and aligned to as many, a row of what `gather` makes has 64
-            // bytes. The features are there.
+            // SAFETY: a line is 64 bytes and aligned to 64; a row from `gather` has 64 bytes. The features are
+            // available.
             let near = unsafe {
                 let words = _mm512_load_si512(std::ptr::from_ref(line).cast());
                 if form.is_short() {
@@ -401,7 +395,7 @@ mod x86 {
 
         #[inline(always)]
         fn extract(self, compress: &Compress, bits: u64) -> u64 {
-            // SAFETY: BMI2 is there.
+            // SAFETY: BMI2 is available.
             unsafe { _pext_u64(bits, compress.mask()) }
         }
     }
@@ -415,8 +409,8 @@ mod x86 {
         }
     }
 
-    /// For a line with upper bits of values from one of its halves of words on: which half goes to the
-    /// lower half of each word.
+    /// For a line whose upper bits begin at the 16-bit half word `first`: the source half word for the lower half of
+    /// each word.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     const fn gather(first: usize) -> [u16; 32] {
         let mut index = [0; 32];
@@ -430,25 +424,23 @@ mod x86 {
     static SHORT: [u16; 32] = gather(Form::Short.upper());
     static SHORT_NUMBERED: [u16; 32] = gather(Form::ShortNumbered.upper());
 
-    /// Bytes of a line of the cache.
     const LINE: usize = 64;
 
-    /// The lowest lanes.
     #[inline(always)]
     fn some(lanes: usize) -> u8 {
         (0xffu32 >> (8 - lanes)) as u8
     }
 
-    /// How far before `start` a load of up to 64 bytes may begin so that it stays in the line of the
-    /// first of `length` bytes, if they all lie there: the next line need not be near.
+    /// Returns how far before `start` a load of up to 64 bytes may begin so that it stays in the cache line of the
+    /// first of `length` bytes. 0 if they cross a line. This avoids touching the next line.
     #[inline(always)]
     fn before(start: *const u8, length: usize) -> usize {
         let before = start as usize % LINE;
         if before + length <= LINE { before } else { 0 }
     }
 
-    /// Values of eight bytes. `count` of them begin at `start`, which only `Avx512` calls; the first
-    /// has the number `place`.
+    /// Scans `count` values of eight bytes at `start`; only `Avx512` calls it. The first value has the number
+    /// `place`.
     #[inline(always)]
     fn whole(
         start: *const u8,
@@ -464,8 +456,8 @@ mod x86 {
             let lanes = (end - place).min(8);
             let before = before(start, 8 * lanes) / 8;
             let mask = some(lanes) << before;
-            // SAFETY: the load is masked to `lanes` values from `start` on; the others are not touched,
-            // and it asks for no alignment. AVX-512 is there.
+            // SAFETY: the load is masked to `lanes` values from `start` on, reads no others, and needs no alignment.
+            // AVX-512 is available.
             unsafe {
                 let entries = _mm512_maskz_loadu_epi64(mask, start.wrapping_sub(8 * before).cast());
                 compare(entries, mask, query, limit, place.wrapping_sub(before), visit);
@@ -475,13 +467,13 @@ mod x86 {
         }
     }
 
-    /// Which lanes are within `limit` bits of the query.
+    /// Returns a mask of the values within `limit` bits of the query.
     ///
     /// # Safety
-    /// AVX-512 F and VPOPCNTDQ must be there.
+    /// AVX-512 F and VPOPCNTDQ must be available.
     #[inline(always)]
     unsafe fn near(entries: __m512i, query: u64, limit: u32) -> u8 {
-        // SAFETY: by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let differing = _mm512_xor_si512(entries, _mm512_set1_epi64(query as i64));
             let count = _mm512_popcnt_epi64(differing);
@@ -489,10 +481,10 @@ mod x86 {
         }
     }
 
-    /// Reports the lanes within `limit` bits of the query.
+    /// Reports the values within `limit` bits of the query.
     ///
     /// # Safety
-    /// AVX-512 F and VPOPCNTDQ must be there.
+    /// AVX-512 F and VPOPCNTDQ must be available.
     #[inline(always)]
     unsafe fn compare(
         entries: __m512i,
@@ -502,17 +494,17 @@ mod x86 {
         place: usize,
         visit: &mut impl FnMut(usize, u64),
     ) {
-        // SAFETY: by the caller.
+        // SAFETY: guaranteed by the caller.
         let near = lane_mask & unsafe { near(entries, query, limit) };
         if near != 0 {
             let mut values = [0u64; 8];
-            // SAFETY: by the caller; eight lanes of eight bytes fit into `values`.
+            // SAFETY: guaranteed by the caller; eight values of eight bytes fit into `values`.
             unsafe { _mm512_storeu_si512(values.as_mut_ptr().cast(), entries) };
             hits(&values, near, place, visit);
         }
     }
 
-    /// Out of the way of the loop, whose registers it would take.
+    /// Kept out of the loop, whose registers it would use.
     #[cold]
     #[inline(never)]
     fn hits(values: &[u64; 8], mut near: u8, place: usize, visit: &mut impl FnMut(usize, u64)) {
@@ -545,7 +537,7 @@ mod tests {
             let mut bytes: Vec<u8> =
                 self.entries.iter().flat_map(|e| e.to_le_bytes()[..self.width].to_vec()).collect();
             bytes.extend([0xff; 8]);
-            // Wherever they begin in a line of the cache.
+            // At every offset in a cache line.
             let mut room = vec![0xff; bytes.len() + 128];
             let start = room.as_ptr().align_offset(64) + self.offset;
             room[start..start + bytes.len()].copy_from_slice(&bytes);
@@ -570,7 +562,7 @@ mod tests {
             width in 1usize..=8, limit in 0u32..=7, offset in 0usize..64,
         ) {
             let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
-            // Few bits of difference, at places that the shift scatters.
+            // Few differing bits, at places that the shift scatters.
             let entries: Vec<u64> = flips.iter()
                 .map(|(few, shift)| (seed ^ few.rotate_left((shift % 64) as u32)) & mask).collect();
             let query = seed & mask;

@@ -1,13 +1,12 @@
 //! One table: fingerprints ordered by the leading bits of a mask, with a directory of those bits.
 //!
-//! A fingerprint lies in the bucket of its `directory_bits` highest lead bits. The directory holds
-//! where each bucket begins; a packed entry leaves out the bits that its bucket implies. This is
-//! Elias-Fano coding with the low part kept in whole bytes: within a byte of the least space that a
-//! sorted set can have, and any bucket can be read without decoding another.
+//! A fingerprint is in the bucket of its `directory_bits` highest lead bits. The directory has the start of each
+//! bucket; a packed entry omits the bits that its bucket implies. This is Elias-Fano coding with the low part in
+//! whole bytes: within a byte of the minimum for a sorted set, and each bucket can be read alone.
 //!
-//! References: P. Elias, *Efficient storage and retrieval by content and address of static files*,
-//! JACM 1974; Manku, Jain, Das Sarma, WWW 2007, section 3.2 (their Huffman blocks save a few bits
-//! more and must be decoded from the start).
+//! References: P. Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974; Manku,
+//! Jain, Das Sarma, WWW 2007, section 3.2 (their Huffman blocks save a few more bits and must be decoded from the
+//! start).
 
 use std::ops::Range;
 
@@ -15,13 +14,13 @@ use super::bits::{Compress, highest};
 use super::simd::{Scan, prefetch};
 use crate::layout::Lead;
 
-/// Buckets are made for so many fingerprints on average.
+/// The average number of fingerprints per bucket.
 pub(crate) const BUCKET_TARGET: u64 = 4;
 /// 2^30 buckets have a directory of 4 GiB.
 pub(crate) const MAX_DIRECTORY_BITS: u32 = 30;
-/// Lines of a bucket that are asked for ahead; the rest of a long one the machine foresees.
+/// Lines of a bucket that software prefetches; the hardware prefetches the rest of a long one.
 const PREFETCHED_LINES: usize = 3;
-/// Bytes after the last entry, so that the last one can be read as eight bytes.
+/// Bytes after the last entry, so that it can be read as eight bytes.
 pub(crate) const SLACK: usize = 8;
 
 /// The shape of one table, derived from its lead and the number of fingerprints.
@@ -29,16 +28,15 @@ pub(crate) const SLACK: usize = 8;
 pub(crate) struct Shape {
     pub(crate) lead: Lead,
     pub(crate) directory_bits: u32,
-    /// Bytes an entry.
     pub(crate) width: usize,
-    /// The buckets that this shard of the table holds; all of them if it is not cut.
+    /// The buckets in this shard of the table; all buckets without sharding.
     pub(crate) buckets: Range<u64>,
     bucket: Compress,
     rest: Compress,
 }
 
 impl Shape {
-    /// The shape for about `count` fingerprints.
+    /// Returns the shape for about `count` fingerprints.
     pub(crate) fn new(lead: Lead, count: u64, packed: bool) -> Self {
         let wanted = (count / BUCKET_TARGET).checked_ilog2().unwrap_or(0);
         Self::with_bits(lead, wanted.min(lead.bits()).min(MAX_DIRECTORY_BITS), packed)
@@ -53,12 +51,12 @@ impl Shape {
             width,
             buckets: 0..1 << directory_bits,
             bucket: Compress::new(mask),
-            // An entry of eight bytes is the fingerprint as it is.
+            // An entry of eight bytes is the whole fingerprint.
             rest: Compress::new(if width < 8 { !mask } else { u64::MAX }),
         }
     }
 
-    /// The part of the table whose `bits` leading bits are `number`; nothing of it if there is none.
+    /// Returns the part of the table whose `bits` leading bits are `number`; empty if it does not exist.
     pub(crate) fn shard(mut self, bits: u32, number: u64) -> Self {
         let each = self.directory_bits.saturating_sub(bits);
         let parts = 1u64 << self.directory_bits.min(bits);
@@ -76,7 +74,6 @@ impl Shape {
         if self.width == 8 { bits } else { self.rest.extract(bits) }
     }
 
-    /// The fingerprint behind an entry of a bucket.
     #[inline(always)]
     pub(crate) fn fingerprint(&self, bucket: u64, entry: u64) -> u64 {
         if self.width == 8 { entry } else { self.bucket.deposit(bucket) | self.rest.deposit(entry) }
@@ -86,12 +83,10 @@ impl Shape {
         (self.buckets.end - self.buckets.start) as usize
     }
 
-    /// Bytes of the directory.
     pub(crate) fn directory_bytes(&self) -> usize {
         4 * (self.bucket_count() + 1)
     }
 
-    /// Bytes of `count` entries with their slack.
     pub(crate) fn entry_bytes(&self, count: usize) -> usize {
         count * self.width + SLACK
     }
@@ -112,29 +107,25 @@ impl Shape {
     }
 }
 
-/// One bucket of a table, as a probe found it.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     pub(super) number: u64,
     pub(super) places: Range<usize>,
-    /// How many of the query's own bucket bits were flipped to get here.
+    /// The number of bits in which the bucket differs from the query's bucket.
     pub(super) flips: u32,
 }
 
-/// A shape over its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
     pub(crate) shape: &'a Shape,
-    /// Where each bucket begins, as u32, and the end of the last.
+    /// The start of each bucket, as u32, and the end of the last.
     pub(crate) directory: &'a [u8],
-    /// The entries, and [`SLACK`].
     pub(crate) entries: &'a [u8],
-    /// Where directory and entries begin in the buffer.
+    /// The offsets of directory and entries in the buffer.
     pub(crate) at: (usize, usize),
 }
 
 impl<'a> Table<'a> {
-    /// How many entries.
     pub(crate) fn len(&self) -> usize {
         self.entries.len().saturating_sub(SLACK) / self.shape.width
     }
@@ -144,7 +135,7 @@ impl<'a> Table<'a> {
         prefetch(self.directory, (bucket - self.shape.buckets.start) as usize * 4);
     }
 
-    /// The places of a bucket's entries; an empty range for a directory that makes no sense.
+    /// Returns the places of a bucket's entries; an invalid directory gives an empty range.
     #[inline(always)]
     pub(crate) fn range(&self, bucket: u64) -> Range<usize> {
         let at = (bucket - self.shape.buckets.start) as usize * 4;
@@ -156,14 +147,14 @@ impl<'a> Table<'a> {
         both as u32 as usize..(both >> 32) as usize
     }
 
-    /// The bytes in which [`range`](Self::range) finds a bucket.
+    /// Returns the bytes that [`range`](Self::range) reads.
     #[inline(always)]
     pub(crate) fn directory_range(&self, bucket: u64) -> Range<usize> {
         let at = self.at.0 + (bucket - self.shape.buckets.start) as usize * 4;
         at..at + 8
     }
 
-    /// The bytes of entries, with what is read beyond a packed one.
+    /// Returns the bytes of entries, with those read beyond a packed one.
     #[inline(always)]
     pub(crate) fn entry_range(&self, places: &Range<usize>) -> Range<usize> {
         let (start, end) = (places.start * self.shape.width, places.end * self.shape.width);
@@ -181,8 +172,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Calls `visit` with place and fingerprint of each entry of a bucket that differs from the
-    /// query in at most `limit` bits.
+    /// Calls `visit` with place and fingerprint of each entry of a bucket within `limit` bits of the query.
     #[inline(always)]
     pub(super) fn scan<S: Scan>(
         &self,
@@ -202,12 +192,10 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// All fingerprints in the order of the table.
     pub(crate) fn fingerprints(self) -> impl Iterator<Item = u64> + Clone + 'a {
         self.placed().map(|(_, bits)| bits)
     }
 
-    /// All fingerprints with the bucket that each lies in.
     pub(crate) fn placed(self) -> impl Iterator<Item = (u64, u64)> + Clone + 'a {
         let width = self.shape.width;
         let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };

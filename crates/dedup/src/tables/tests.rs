@@ -1,4 +1,4 @@
-//! Every layout, in every form, against the exhaustive scan.
+//! Compares every layout, in every form, with the exhaustive scan.
 
 use super::*;
 use crate::mix64;
@@ -26,7 +26,6 @@ fn layouts(distance: u32) -> Vec<Layout> {
     all.into_iter().map(Result::unwrap).collect()
 }
 
-/// Blocks whose bits are spread over all 64.
 fn scattered(blocks: u32) -> Vec<u64> {
     let mut masks = vec![0; blocks as usize];
     (0..64).for_each(|bit| masks[bit * 7 % 64 % blocks as usize] |= 1u64 << bit);
@@ -117,7 +116,7 @@ fn adversarial_sets_are_found_whole() {
             let mut sorted = of(&set);
             sorted.sort_unstable();
             let near = |query| near_by_scan(&sorted, query, distance);
-            // Of greater distances too many variants.
+            // Larger distances have too many variants.
             for &query in queries.iter().filter(|_| distance <= 2) {
                 assert_eq!(near_by_probing(&sorted, query, distance).unwrap(), near(query));
             }
@@ -144,7 +143,7 @@ fn shards_of_any_number_and_size_are_built_and_asked() {
         assert_eq!((none.rank(stored[0]), none.candidates(stored[0])), (None, 0));
     }
     assert_eq!(shard(0, 0).len(), 500);
-    // More bits than a lead has: as many as it has.
+    // More bits than a lead has: all its bits are used.
     let parts: Vec<Tables> = (0..1 << 10).map(|number| shard(10, number)).collect();
     assert_eq!(parts.iter().map(Tables::len).sum::<usize>(), 500);
     let whole = Tables::build(&stored, &layout).near_parallel(&stored[..20], 2);
@@ -175,12 +174,12 @@ proptest! {
         flips in prop::collection::vec(prop::collection::vec(0u32..64, 0..6), 1..24),
         far: u64,
     ) {
-        // A ball around one fingerprint, some of them equal.
+        // A ball around one fingerprint, with some equal values.
         let ball: Vec<u64> = flips.iter()
             .map(|flips| flips.iter().fold(center, |bits, flip| bits ^ 1u64 << flip)).collect();
         let stored: Vec<u64> = ball.iter().copied().chain([center, center, far]).collect();
         for distance in 0..=MAX_VARIANT_DISTANCE {
-            // At distance 3 each stored one has 43,745 variants.
+            // At distance 3 each stored fingerprint has 43,745 variants.
             let most = if distance == MAX_VARIANT_DISTANCE { 6 } else { stored.len() };
             let mut sorted = of(&stored[stored.len().saturating_sub(most)..]);
             sorted.sort_unstable();
@@ -237,7 +236,7 @@ fn radii_for_a_greater_distance_find_nothing_beyond_a_lower_one() {
 fn no_more_threads_are_started_than_run_at_once() {
     let stored = of(&(0..100_000).map(mix64).collect::<Vec<_>>());
     let tables = Tables::build(&stored, &Layout::for_distance(3).unwrap());
-    // A thread a query would be a hundred thousand of them.
+    // One thread per query would be 100,000 threads.
     let found = tables.near_parallel(&stored, usize::MAX);
     assert!(found.iter().zip(&stored).all(|(near, own)| near[0].fingerprint == *own));
     let parts: Vec<Tables> =

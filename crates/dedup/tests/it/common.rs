@@ -1,8 +1,8 @@
-//! Made-up documents.
+//! Synthetic documents.
 
 use hapax_dedup::{Document, Numbers, Sketch, mix64};
 
-/// A document of 200 made-up tokens, `changed` of which are its own.
+/// Returns a document of 200 synthetic tokens, `changed` of which are unique to it.
 pub(crate) fn document(key: &[u8], family: u64, changed: u64) -> Document<'_> {
     let own = u64::from(crc(key)) << 32;
     let tokens: Vec<u64> =

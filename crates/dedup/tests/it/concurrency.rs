@@ -25,7 +25,7 @@ fn of_near_duplicates_offered_at_once_exactly_one_is_new() {
             let (store, new) = (&store, &new);
             scope.spawn(move || {
                 for number in 0..1000u64 {
-                    // All threads offer something near the same fingerprint at the same time.
+                    // All threads offer near fingerprints at the same time.
                     let bits = mix64(number) ^ (1 << thread);
                     let key = format!("{thread} {number}");
                     let document = Document::new(key.as_bytes(), Fingerprint::from_bits(bits));
@@ -53,7 +53,7 @@ fn of_near_duplicates_offered_at_once_exactly_one_is_new() {
     assert_eq!(store.payload(), b"end");
 }
 
-/// Lets threads go at the same moment: they wait awake, for waking up takes longer than an offer.
+/// Starts threads at the same moment. They spin, because waking up takes longer than an offer.
 fn meet(arrived: &AtomicU64, threads: u64, round: u64) {
     arrived.fetch_add(1, Ordering::AcqRel);
     let mut turns = 0u32;
@@ -76,7 +76,7 @@ fn looking_and_inserting_are_one_step() {
             let (store, arrived, new) = (&store, &arrived, &new);
             scope.spawn(move || {
                 for round in 0..ROUNDS {
-                    // Every third time of one key, else of two near fingerprints.
+                    // Every third time one key, otherwise two near fingerprints.
                     let own = if round % 3 == 0 { 0 } else { thread };
                     let key = [round, own].map(u64::to_le_bytes).concat();
                     let bits = mix64(round) ^ own << 9;
@@ -189,10 +189,10 @@ fn settling_never_puts_an_old_payload_back() {
     });
 }
 
-/// Where merges stop until they are let through.
+/// A gate at which merges wait until it opens.
 #[derive(Default)]
 struct Gate {
-    /// Whether one waits at it, and whether it is open.
+    /// Whether a merge waits, and whether the gate is open.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -210,7 +210,7 @@ impl Gate {
     }
 }
 
-/// Also when a test fails: its threads are waited for.
+/// Opens the gate on drop, so that the threads of a failed test end.
 struct OpenAtEnd<'a>(&'a Gate);
 
 impl Drop for OpenAtEnd<'_> {
@@ -226,7 +226,7 @@ fn whoever_waits_for_a_merge_nobody_else_waits_with_him() {
     let works: [Work; 3] = [
         |store| store.wait().unwrap(),
         |store| store.compact().unwrap(),
-        // More than twice what memory should hold: this commit waits.
+        // More than twice the limit of memory: this commit waits.
         |store| {
             (2000..3200).for_each(|number| insert(store, number));
             store.commit(b"").unwrap();
@@ -252,7 +252,7 @@ fn whoever_waits_for_a_merge_nobody_else_waits_with_him() {
                 work(&store);
                 ended.store(true, Ordering::Relaxed);
             });
-            // It has time to take any lock that it takes.
+            // Gives the thread time to take its locks.
             std::thread::sleep(Duration::from_millis(300));
             let _open = OpenAtEnd(&gate);
             assert!(!ended.load(Ordering::Relaxed), "it waits for the merge");

@@ -1,4 +1,4 @@
-//! Every byte of every file, changed: damage shows, or nothing changes.
+//! Changes every byte of every file: the store reports damage or answers correctly.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ fn options() -> Options {
     Options { memtable_documents: 12, ..Options::default() }
 }
 
-/// A store with segments, deleted documents and something in the journal.
 fn filled() -> Recording {
     let disk = Recording::default();
     let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
@@ -30,7 +29,7 @@ fn filled() -> Recording {
     disk.healed()
 }
 
-/// Everything that can be asked, as text, and what the check of all bytes says after that.
+/// Returns the answers to all queries as text, and the result of `check` afterwards.
 fn ask(disk: &Recording) -> Result<(String, Result<(), Error>), Error> {
     let store = Store::open_in(Arc::new(disk.clone()), options())?;
     let mut text = format!("{} {} {:?}", store.len(), store.duplicates(), store.payload());
@@ -44,7 +43,6 @@ fn ask(disk: &Recording) -> Result<(String, Result<(), Error>), Error> {
     Ok((text, store.check().map(drop)))
 }
 
-/// What an undamaged store answers.
 fn answers(disk: &Recording) -> String {
     let (text, checked) = ask(disk).unwrap();
     checked.unwrap();
@@ -53,7 +51,7 @@ fn answers(disk: &Recording) -> String {
 
 fn verdict(disk: &Recording, expected: &str, what: &str) -> bool {
     let asked = ask(disk).and_then(|(text, checked)| {
-        // Who never checks gets the right answer too.
+        // A caller that never checks gets the right answer too.
         assert_eq!(text, expected, "{what}: another answer, and no error");
         checked
     });
@@ -77,7 +75,7 @@ fn every_changed_bit_is_noticed_or_harmless() {
     });
 }
 
-/// At both ends of a file every so many bytes take all values; `inside` says how others are changed.
+/// Tries all values of every `every`th byte at both ends of a file, and the values of `inside` for the other bytes.
 fn changed_bytes(every: usize, inside: impl Fn(usize) -> Vec<u8>) {
     let disk = filled();
     let expected = answers(&disk);
@@ -100,8 +98,8 @@ fn changed_bytes(every: usize, inside: impl Fn(usize) -> Vec<u8>) {
     assert!(noticed * 100 > all * 95, "{noticed} of {all}");
 }
 
-/// Offers a segment's worth, after which a store reads all fingerprints and keys into memory, and
-/// asks for everything.
+/// Offers a segment of documents, after which the store loads all fingerprints and keys into memory, and queries
+/// everything.
 fn ask_after_more(disk: &Recording) -> Result<String, Error> {
     let store = Store::open_in(Arc::new(disk.clone()), options())?;
     for i in 100..112u64 {
@@ -234,18 +232,18 @@ fn in_a_segment_of_many_blocks_no_block_is_believed_unchecked() {
         disk.files().into_iter().find(|(name, _)| name.starts_with("seg-")).unwrap();
     assert!(bytes.len() > 10 * 65_536, "{}", bytes.len());
     let mut noticed = 0;
-    // In every block, at two places; the look-ups are all that reads them.
+    // Two places in every block; only look-ups read them.
     for at in (0..bytes.len()).step_by(32_768).map(|at| at + (mix64(at as u64) % 32_768) as usize) {
         let mut bad = bytes.clone();
         let Some(byte) = bad.get_mut(at) else { continue };
-        // So many bits that the fingerprint is no longer near: it would be missed in silence.
+        // Flips enough bits that the fingerprint is no longer near, so that a look-up would miss it silently.
         *byte ^= 0xff;
         let Ok(store) = open(&disk.with_file(&name, bad)) else {
             noticed += 1;
             continue;
         };
         for i in 0..20_000u64 {
-            // One bit away, so that other tables than the first are asked too.
+            // One bit away, so that the look-up uses other tables than the first.
             let query = Fingerprint::from_bits(mix64(i) ^ 1 << (i % 64));
             match store.near(query) {
                 Ok(near) => assert!(near.contains(&(i, 1)), "byte {at}: document {i} is missed"),
@@ -260,7 +258,6 @@ fn in_a_segment_of_many_blocks_no_block_is_believed_unchecked() {
     assert!(noticed > 10, "{noticed}");
 }
 
-/// A store of so many documents in one segment.
 fn one_segment(disk: &Recording, count: u64) -> Store {
     let mut options = Options { memtable_documents: 1 << 20, ..Options::default() };
     options.policy.hamming_only = true;
@@ -279,7 +276,7 @@ fn one_segment(disk: &Recording, count: u64) -> Store {
 fn damage_is_noticed_by_who_reads_it_and_by_nobody_else() {
     let disk = Recording::default();
     let store = one_segment(&disk, 40_000);
-    // A gap, so that the numbers have a column.
+    // A gap, so that the segment has a column of numbers.
     store.delete(0).unwrap();
     store.compact().unwrap();
     store.close().unwrap();
@@ -301,7 +298,7 @@ fn damage_is_noticed_by_who_reads_it_and_by_nobody_else() {
     assert!(matches!(store.duplicate_of(39_999), Err(Error::Corrupt { .. })));
 }
 
-/// Without maps the bytes were read into memory, where no disk spoils them.
+/// Needs maps: without them the bytes are in memory, where the disk cannot corrupt them.
 #[cfg(all(unix, feature = "mmap"))]
 #[test]
 fn a_merge_gives_no_fresh_checksums_to_what_the_disk_spoiled() {

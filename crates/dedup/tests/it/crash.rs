@@ -1,4 +1,4 @@
-//! Power loss and failures at every single operation of a script.
+//! Power loss and failures at every operation of a script.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,11 +7,10 @@ use hapax_dedup::{Document, Error, Fingerprint, Options, Store, mix64};
 
 use crate::recording::{Failure, Image, Recording};
 
-/// So many steps of the script; each commits.
 const STEPS: u64 = 14;
 
 fn options() -> Options {
-    // Small, so that flushes and merges come often, and merges keep numbers in files of their own.
+    // Small, so that flushes and merges are frequent, and merges spool numbers to files.
     Options { memtable_documents: 7, merge_bytes: 100, ..Options::default() }
 }
 
@@ -30,14 +29,13 @@ fn offer(store: &Store, number: u64) -> hapax_dedup::Result<()> {
     Ok(())
 }
 
-/// One step: documents, now and then a deletion or a restoration, a commit.
+/// Runs one step: documents, sometimes a deletion or a restoration, a commit.
 fn step(store: &Store, step: u64) -> hapax_dedup::Result<()> {
     step_and_go_on(store, step)?;
-    // So that the script does the same operations on every run.
+    // Makes the order of operations the same on every run.
     store.wait()
 }
 
-/// The same, without a wait for what is done in the background.
 fn step_and_go_on(store: &Store, step: u64) -> hapax_dedup::Result<()> {
     for number in step * 4..step * 4 + 4 {
         offer(store, number)?;
@@ -55,7 +53,6 @@ fn step_and_go_on(store: &Store, step: u64) -> hapax_dedup::Result<()> {
     store.commit(&(step + 1).to_le_bytes())
 }
 
-/// What a store answers, as text.
 fn answers(store: &Store, steps: u64) -> Vec<String> {
     let mut lines = vec![format!("{} {} {}", store.len(), store.next_id(), store.duplicates())];
     for number in 0..steps * 4 + 4 {
@@ -67,7 +64,7 @@ fn answers(store: &Store, steps: u64) -> Vec<String> {
     lines
 }
 
-/// The answers of an undisturbed store after each step.
+/// Returns the answers of an undisturbed store after each step.
 fn expected() -> Vec<Vec<String>> {
     let store = Store::in_memory(options()).unwrap();
     let mut all = vec![answers(&store, STEPS)];
@@ -83,7 +80,7 @@ fn steps_of(store: &Store) -> u64 {
     if payload.is_empty() { 0 } else { u64::from_le_bytes(payload.try_into().unwrap()) }
 }
 
-/// Opens what a crash has left, holds it against the model, and goes on to the end.
+/// Opens the state after a crash, compares it with the model, and continues.
 fn check(after: &Recording, acknowledged: u64, expected: &[Vec<String>], what: &str) {
     let store = Store::open_in(Arc::new(after.clone()), options())
         .unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -108,11 +105,11 @@ fn after_power_loss_in_a_hundred_thousand_ways() {
     power_loss(400);
 }
 
-/// At each operation, with so many random images of what reached the disk.
+/// Simulates power loss at each operation, with this number of random disk images.
 fn power_loss(randoms: u64) {
     let expected = expected();
     let disk = Recording::default();
-    // How many operations had run when each step was acknowledged.
+    // The number of operations at the time of each acknowledgement.
     let mut acknowledged = Vec::new();
     let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
     for number in 0..STEPS {
@@ -126,7 +123,7 @@ fn power_loss(randoms: u64) {
     println!("{total} operations, {images} images");
 }
 
-/// Holds what is left after each operation against what was acknowledged by then; how many images there were.
+/// Compares the state after each operation with the acknowledged steps. Returns the number of images.
 fn hold_images(
     disk: &Recording,
     acknowledged: &[usize],
@@ -150,7 +147,7 @@ fn hold_images(
 fn commits_beside_a_segment_that_is_being_written_survive_power_loss() {
     let expected = expected();
     let mut beside = 0;
-    // Who runs when is up to the machine: several times.
+    // Repeats, because the scheduling of threads varies.
     for round in 0..4u64 {
         let disk = Recording::default();
         let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
@@ -191,7 +188,7 @@ fn whoever_shares_a_commit_has_what_it_offered_on_the_disk() {
         }
     });
     let returned = returned.into_inner().unwrap();
-    // A commit writes and syncs twice: some were shared.
+    // A commit writes and syncs twice, so some commits were shared.
     let operations = disk.operations() - before;
     assert!(operations < 4 * returned.len(), "{operations} for {} commits", returned.len());
     for (end, key) in returned {
@@ -218,7 +215,7 @@ fn what_is_acknowledged_after_a_failure_survives_the_next_power_loss() {
         if !disk.has_failed() {
             break;
         }
-        // The machine runs on: also what was not synced can be read, and the store goes on from there.
+        // The machine runs on: unsynced data is readable too, and the store continues from it.
         let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
         let steps = steps_of(&store);
         let hold = |acknowledged: u64, what: &str| {

@@ -19,7 +19,7 @@ fn digest(number: u64) -> [u8; 16] {
     digest
 }
 
-/// Far from all others by its fingerprint: only the digest can find it.
+/// Far from all others by fingerprint, so that only the digest finds it.
 fn far(key: &[u8], number: u64) -> Document<'_> {
     Document {
         fingerprint: Fingerprint::from_bits(mix64(number ^ 0xABCD)),

@@ -1,4 +1,4 @@
-//! What callers and disks do that nobody expects.
+//! Unusual behaviour of callers and disks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ fn a_panic_in_a_merge_loses_nothing() {
     store.commit(b"frozen").unwrap();
     let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.wait()));
     assert!(waited.is_err(), "the panic of the thread is passed on");
-    // From here on nothing may be written that the next open would believe.
+    // From here on, nothing that the next open would accept may be written.
     armed.store(false, Ordering::Relaxed);
     let key = 99u64.to_le_bytes();
     let refused = store.insert(&Document::new(&key, fingerprint(99)), None);
@@ -93,7 +93,7 @@ fn kills_before_a_segment_is_written_do_not_add_up() {
         insert(&store, numbers);
         store.commit(b"frozen").unwrap();
     }
-    // Three memtables and more become a segment at once.
+    // More than three memtables become one segment.
     let store = Store::open_in(Arc::new(memory), options()).unwrap();
     store.wait().unwrap();
     assert_eq!(store.segments().iter().map(|(_, rows)| rows).sum::<u64>(), 180);
@@ -103,7 +103,7 @@ fn kills_before_a_segment_is_written_do_not_add_up() {
 
 #[test]
 fn a_folder_that_does_not_give_back_what_was_written_is_noticed() {
-    // Of what is sorted for a segment, and of the segment itself.
+    // First for a spool of a segment, then for the segment itself.
     for sorted in [true, false] {
         let memory = MemDirectory::new();
         let cut = memory.clone();
@@ -177,7 +177,8 @@ fn files_of_impossible_numbers_are_no_stores_and_the_last_possible_one_is_named(
     assert!(matches!(&error, Error::Corrupt { path, .. } if *path == last), "{error}");
     std::fs::remove_file(&last).unwrap();
     fill(600..700);
-    // One that is just possible, is nothing of this store's and goes: others are numbered after those that stay.
+    // A file with the largest possible number is not referenced and is removed; new numbers follow those of kept
+    // files.
     let last = folder.path().join(format!("deleted-{}", (1u64 << 48) - 1));
     std::fs::write(&last, b"").unwrap();
     fill(700..800);
@@ -187,7 +188,6 @@ fn files_of_impossible_numbers_are_no_stores_and_the_last_possible_one_is_named(
 
 #[test]
 fn a_journal_that_is_lost_among_others_is_noticed_and_nothing_is_removed() {
-    // Killed twice before a segment is written: three journals.
     let memory = || {
         let memory = MemDirectory::new();
         for numbers in [0..60, 60..120] {
@@ -201,7 +201,7 @@ fn a_journal_that_is_lost_among_others_is_noticed_and_nothing_is_removed() {
         }
         memory
     };
-    // The last one is longer than one that was being made when the power went can be.
+    // The last one is longer than a journal without a commit can be.
     for (name, zeros) in [
         ("journal-2", None),
         ("journal-2", Some(0)),
@@ -232,7 +232,7 @@ fn a_store_that_cannot_write_its_journals_into_a_segment_answers_and_says_why_it
     store.commit(b"").unwrap();
     let killed = disk.after_crash(disk.operations(), Image::All);
     drop(store);
-    // By these options three memtables and more; the disk is full from some operation on.
+    // With these options, more than three memtables; the disk is full from one operation on.
     let mut said = 0;
     for operation in 0..40 {
         let disk = killed.healed();
@@ -277,7 +277,7 @@ fn many_equal_documents_are_checked_in_linear_time() {
     store.compact().unwrap();
     let started = std::time::Instant::now();
     assert_eq!(store.check().unwrap().documents, 50_000);
-    // Each against each would be some seconds.
+    // Comparing all pairs would take several seconds.
     assert!(started.elapsed().as_millis() < 1000, "{:?}", started.elapsed());
 }
 
@@ -300,7 +300,7 @@ fn many_pages_of_equal_text_under_different_names_are_offered_in_linear_time() {
                 store.commit(b"").unwrap();
             }
         }
-        // Two seconds where nothing else runs; each against each would be minutes.
+        // Two seconds on an idle machine; comparing all pairs would take minutes.
         assert!(started.elapsed().as_secs() < 100, "{:?}", started.elapsed());
     }
 }
@@ -327,7 +327,7 @@ fn a_later_journal_that_is_lost_is_noticed() {
     let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
     insert(&store, 0..10);
     store.commit(b"").unwrap();
-    // Nothing to merge the second and third time.
+    // The second and the third time have nothing to merge.
     (0..3).for_each(|_| store.compact().unwrap());
     insert(&store, 10..20);
     store.commit(b"payload").unwrap();
@@ -372,7 +372,7 @@ fn a_merge_keeps_the_newest_payload_and_takes_what_was_offered_along() {
 fn deleted_copies_do_not_use_up_the_lists_of_a_band() {
     let mut options =
         Options { keep_duplicates: true, memtable_documents: 600, ..Options::default() };
-    // The sketch alone shall propose and confirm.
+    // Only the sketch may propose and confirm.
     options.policy.max_distance = 64;
     let store = Store::in_memory(options).unwrap();
     let sketch = Sketch::from_hashes((0..100).map(mix64));
@@ -386,7 +386,7 @@ fn deleted_copies_do_not_use_up_the_lists_of_a_band() {
         store.commit(b"").unwrap();
         store.wait().unwrap();
     };
-    // A segment of many, of which the 512 that are in the lists are deleted; then one more, far away.
+    // A segment in which the 512 documents of the lists are deleted; then another one, far away.
     offer(0..3000);
     (0..512).for_each(|id| assert!(store.delete(id).unwrap()));
     store.commit(b"").unwrap();

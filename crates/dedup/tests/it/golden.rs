@@ -1,7 +1,7 @@
-//! Files of this version, which must load for ever.
+//! Files of this version, which every later version must load.
 //!
-//! They were written by `HAPAX_GOLDEN=FOLDER cargo test -p hapax-dedup --test it golden`, which
-//! writes the folder anew; who does that makes a new version of the format.
+//! `HAPAX_GOLDEN=FOLDER cargo test -p hapax-dedup --test it golden` writes them. Rewriting them means a new version
+//! of the format.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use hapax_dedup::{Document, Error, Numbers, Options, Store, mix64};
 use crate::common::document;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/4");
-/// Of every version that is still read. The cost model of the second chose two tables for so few.
+/// All readable versions. The cost model of format 3 once chose two tables for this number of documents.
 const ALL: [&str; 4] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/2"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/3"),
@@ -19,7 +19,7 @@ const ALL: [&str; 4] = [
     GOLDEN,
 ];
 
-/// Thresholds are no part of the format: these stay.
+/// Fixed thresholds: they are not part of the format.
 fn options() -> Options {
     let mut options =
         Options { recipe: "golden-1".into(), memtable_documents: 20, ..Options::default() };
@@ -32,7 +32,6 @@ fn options_of(golden: &str) -> Options {
     Options { strong_digests: golden == GOLDEN, ..options() }
 }
 
-/// The calls that the files were made by.
 fn fill(folder: &Path) {
     let store = Store::open(folder, options_of(GOLDEN)).unwrap();
     for i in 0..70u64 {
@@ -48,7 +47,7 @@ fn fill(folder: &Path) {
         if i % 10 == 9 {
             store.delete(i - 3).unwrap();
             if i == 49 {
-                // In a segment already: its number goes into a file of its own.
+                // In a segment already, so its number is written to a separate file.
                 store.delete(1).unwrap();
             }
             store.commit(&i.to_le_bytes()).unwrap();
@@ -73,8 +72,8 @@ fn answers(folder: &Path, options: Options) -> String {
     text
 }
 
-/// Which table finds what is in memory is no part of the files. Versions before the fourth had no mark of
-/// strong digests.
+/// Removes the reported tables, which are not part of the files, and the mark of strong digests, which older versions
+/// lack.
 fn without_tables(answers: &str) -> String {
     let answers = &answers.replace(", strong_digest: false", "");
     let mut pieces = answers.split(", table: ");
@@ -109,7 +108,7 @@ fn golden_files_load() {
         let expected = fs::read_to_string(folder.path().join("ANSWERS")).unwrap();
         let answers = || answers(folder.path(), options_of(golden));
         assert_eq!(without_tables(&answers()), without_tables(&expected), "{golden}");
-        // What was read is written in this version from then on, and holds the same.
+        // From now on the folder is in the present version, with the same content.
         let manifest = fs::read_to_string(folder.path().join("MANIFEST")).unwrap();
         assert!(manifest.starts_with("hapax-dedup 4\n"), "{manifest}");
         let store = Store::open(folder.path(), options_of(golden)).unwrap();
@@ -145,7 +144,7 @@ fn what_is_written_today_is_what_the_golden_files_hold() {
     }
 }
 
-/// Of the manifest, which is read first, and of a segment; a journal's is in `store.rs`.
+/// Tests the manifest, which is read first, and a segment; `store.rs` tests a journal.
 #[test]
 fn a_manifest_and_a_segment_of_another_version_are_refused_with_what_to_do() {
     let refused = |change: &dyn Fn(&Path)| {

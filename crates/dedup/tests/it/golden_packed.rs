@@ -1,7 +1,7 @@
-//! A segment of this version as larger stores have it, with packed entries and several documents of one
-//! fingerprint: it must load for ever.
+//! A golden segment with packed entries and several documents per fingerprint, as larger stores have. Every later
+//! version must load it.
 //!
-//! Written by `HAPAX_GOLDEN_PACKED=FOLDER cargo test -p hapax-dedup --test it golden_packed`.
+//! `HAPAX_GOLDEN_PACKED=FOLDER cargo test -p hapax-dedup --test it golden_packed` writes it.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn fill(folder: &Path) {
     store.close().unwrap();
 }
 
-/// Everything is found, by an exhaustive scan's account.
+/// Compares look-ups with an exhaustive scan.
 fn hold(folder: &Path) {
     let store = Store::open(folder, options()).unwrap();
     assert_eq!((store.len(), store.payload()), (ALL, (ALL - 1).to_le_bytes().to_vec()));

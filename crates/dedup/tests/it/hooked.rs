@@ -1,4 +1,4 @@
-//! A folder in memory that tells a test what is about to be done to it.
+//! A folder in memory that calls a hook of the test before each operation.
 
 use std::fmt;
 use std::io;
@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use hapax_dedup::{Contents, Directory, Guard, MemDirectory, Output};
 
-/// What is about to be done.
 pub(crate) enum Op<'a> {
     Create(&'a str),
-    /// A file.
     Sync,
     Contents(&'a str),
 }

@@ -1,4 +1,4 @@
-//! The cache from key to number behind its guards.
+//! The cache from keys to numbers behind its guards.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use hapax_dedup::{Document, Error, Fingerprint, Options, Store, mix64};
 
 fn open(folder: &Path) -> Store {
     let mut options = Options { memtable_documents: 2_000, ..Options::default() };
-    // So that a key is looked up there first.
+    // Without resident keys, so that a look-up uses the cache first.
     options.resident_bytes = 0;
     Store::open(folder, options).unwrap()
 }
@@ -70,14 +70,14 @@ fn damage_anywhere_is_said_and_made_good() {
         bad.iter_mut().skip(at).take(64).for_each(|byte| *byte ^= 0x5a);
         fs::write(&file, &bad).unwrap();
         let store = open(folder.path());
-        // Once it is open it is asked.
+        // Waits until the cache is open, so that look-ups use it.
         store.cache_was_set_aside();
         assert!(knows_all(&store, count), "byte {at}");
         let says = store.cache_was_set_aside();
         drop(store);
         seen += u32::from(says);
         assert_eq!(aside.exists(), says, "byte {at}: what is said and what is done");
-        // Never twice: the next open has a whole map, or makes one.
+        // Never twice: the next open has an intact map, or builds one.
         let store = open(folder.path());
         assert!(!store.cache_was_set_aside() && knows_all(&store, count), "byte {at}");
         assert!(!store.cache_was_set_aside(), "byte {at}");
@@ -93,7 +93,7 @@ fn damage_that_shows_itself_after_the_open_ends_the_use_of_the_map_and_is_said()
     fill(folder.path(), count);
     let store = open(folder.path());
     assert!(!store.cache_was_set_aside());
-    // Of the map only a few pages have been read.
+    // The store has read only a few pages of the map so far.
     let file = folder.path().join("ids/db");
     let length = fs::metadata(&file).unwrap().len() as usize;
     let mut out = fs::File::options().write(true).open(&file).unwrap();
@@ -126,7 +126,7 @@ fn the_map_holds_the_last_documents_and_all_are_found() {
     }
     assert!(!store.cache_was_set_aside());
     store.close().unwrap();
-    // Of 2^17 at most: their keys, numbers and sled's own.
+    // At most 2^17 entries: their keys, numbers and sled's overhead.
     let size = |path: &Path| -> u64 {
         let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
         files.filter(|path| path.is_file()).map(|path| fs::metadata(path).unwrap().len()).sum()
@@ -137,7 +137,7 @@ fn the_map_holds_the_last_documents_and_all_are_found() {
         let id = |number: u64| store.id_of(key(number).as_bytes()).unwrap();
         (0..count).step_by(97).all(|number| id(number) == Some(number)) && id(count).is_none()
     };
-    // As it was left, and made anew.
+    // First the existing map, then a rebuilt one.
     let marker = folder.path().join("ids/marker");
     fs::write(&marker, b"").unwrap();
     let store = open(folder.path());
@@ -157,7 +157,7 @@ fn what_was_not_committed_is_not_in_the_map_after_a_close() {
     let document = Document::new(b"lost", Fingerprint::from_bits(7));
     store.insert(&document, None).unwrap();
     drop(store);
-    // A map that knows more than the store would be made anew.
+    // A map with more commits than the store would be rebuilt.
     let marker = folder.path().join("ids/marker");
     fs::write(&marker, b"").unwrap();
     let store = open(folder.path());
@@ -172,10 +172,10 @@ fn a_map_that_is_much_larger_than_its_entries_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), 500);
     let ids = folder.path().join("ids");
-    // sled removes itself what it takes for torn off: numbers above the end of its log.
+    // sled removes files that it considers torn off: numbers above the end of its log.
     let (grown, marker) = (ids.join("blobs/1"), ids.join("marker"));
     fs::write(&marker, b"").unwrap();
-    // Within what is borne, then beyond it.
+    // Below the tolerated size, then above it.
     for (bytes, stays) in [(8 << 20, true), (64 << 20, false)] {
         fs::File::create(&grown).unwrap().set_len(bytes).unwrap();
         let store = open(folder.path());

@@ -1,4 +1,4 @@
-//! The store as a whole: on a real disk, on one that crashes, on one that fails, against a model.
+//! The store as a whole: on a real disk, with crashes, with failures, and against a model.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and talk")]
 
 mod common;
@@ -20,7 +20,6 @@ mod store;
 #[path = "../suite/mod.rs"]
 mod suite;
 
-/// The suite that every store passes.
 #[test]
 fn the_suite_of_stores_passes() {
     let open = || {

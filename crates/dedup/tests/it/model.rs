@@ -1,4 +1,4 @@
-//! Random operations against a model: a list of documents and an exhaustive scan.
+//! Random operations, compared with a model: a list of documents and an exhaustive scan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,12 +20,11 @@ enum Step {
     Near(u64),
     Commit,
     Compact,
-    /// With another distance.
     Reopen(u32),
     Crash(u64),
 }
 
-/// Few keys, and fingerprints of a few families, so that everything meets everything.
+/// Generates steps with a small set of keys and fingerprint families, so that documents interact.
 fn step() -> impl Strategy<Value = Step> {
     let bits = || {
         (0u64..6, 0u64..64, 0u64..64, 0u64..64).prop_map(|(family, a, b, c)| {
@@ -49,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A third of the documents have no time, and never expire.
+/// Returns a time; a third of the documents have none and never expire.
 fn time_of(key: u8) -> u64 {
     u64::from(key % 6).saturating_sub(1)
 }
@@ -61,7 +60,7 @@ fn document(key: &u8, bits: u64) -> Document<'_> {
 
 #[derive(Clone, Debug, Default)]
 struct Model {
-    /// Number to key, fingerprint and what it duplicates.
+    /// Number to key, fingerprint and the document it duplicates.
     documents: BTreeMap<u64, (u8, u64, Option<u64>)>,
     next: u64,
 }
@@ -212,7 +211,7 @@ fn run(steps: &[Step], mut distance: u32, memtable_documents: usize, resident_by
     }
 }
 
-/// 256 cases in each run of the tests; `PROPTEST_CASES` asks for more.
+/// 256 cases per run; `PROPTEST_CASES` overrides it.
 fn cases() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(cases.unwrap_or(256))
@@ -223,7 +222,7 @@ proptest! {
     #[test]
     fn a_store_does_what_the_model_does(
         steps in prop::collection::vec(step(), 1..120), distance in 0u32..=7, memtable in 1usize..40,
-        // Never, let go again and again, always.
+        // Never resident, repeatedly dropped, always resident.
         resident in prop::sample::select(vec![0, 1 << 12, 1 << 28]),
     ) {
         run(&steps, distance, memtable, resident);

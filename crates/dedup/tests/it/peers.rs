@@ -1,4 +1,4 @@
-//! What other libraries get wrong, each a test here.
+//! One test for each mistake of another library.
 
 use hapax_dedup::{
     Document, Fingerprint, GrowingTables, Layout, Options, Simhash, Store, Tables, Verdict,
@@ -102,7 +102,7 @@ fn a_set_bit_is_a_majority_of_set_bits() {
 
 #[test]
 fn one_hot_bucket_does_not_slow_the_others() {
-    // 50,000 values that agree in three of four blocks; then look-ups elsewhere.
+    // 50,000 values that agree in three of four blocks, then look-ups elsewhere.
     let layout = Layout::for_distance(3).unwrap();
     let hot: Vec<Fingerprint> = (0..50_000u64).map(fingerprint).collect();
     let tables = Tables::build(&hot, &layout);
@@ -111,7 +111,7 @@ fn one_hot_bucket_does_not_slow_the_others() {
         assert!(tables.near(query).is_empty() && tables.candidates(query) < 1000);
     }
     assert!(tables.candidates(hot[0]) > 50_000, "the bucket is hot");
-    // In it, everything near is found all the same.
+    // Look-ups in the hot bucket still find everything.
     let query = fingerprint(1 << 20);
     let near = hot.iter().filter(|value| query.distance(**value) <= 3).count();
     assert_eq!(tables.near(query).len(), near);
@@ -125,9 +125,9 @@ fn one_hot_bucket_does_not_slow_the_others() {
 
 #[test]
 fn an_insert_moves_a_bucket_and_not_the_whole_set() {
-    // Half of the inserts come before all that is there, which is the worst of a sorted list: four times
-    // as many would take 16 times the time, and here they take some four times. Both are larger than a
-    // cache, and are measured in turn: the machine may be busy.
+    // Half of the insertions come before all stored values, the worst case of a sorted list: four times the
+    // insertions would take 16 times the time instead of about 4. Both sets exceed a cache. They are measured
+    // alternately, because the machine may be busy.
     let layout = Layout::for_distance(3).unwrap();
     let time = |count: u64| {
         let mut growing = GrowingTables::new(layout.clone());
@@ -148,7 +148,6 @@ fn documents_can_be_deleted() {
     assert_eq!(store.offer(&Document::new(b"a", fingerprint(7 ^ 1))).unwrap(), verdict(&store));
 }
 
-/// The second document again, found at distance 1.
 fn verdict(store: &Store) -> Verdict {
     let of = store.matches(&Document::new(b"x", fingerprint(7 ^ 1))).unwrap()[0];
     assert_eq!((of.id, of.distance), (1, 1));

@@ -1,5 +1,4 @@
-//! A folder that notes every operation, and gives back what a disk may hold after the power went
-//! at any of them.
+//! A folder that records every operation and returns possible disk states after a power loss at any of them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use hapax_dedup::{Contents, Directory, Guard, Output, mix64};
 
-/// A file system's blocks reach the disk one by one, in any order.
+/// Blocks of a file system reach the disk one by one, in any order.
 const SECTOR: usize = 512;
 
 #[derive(Clone, Debug)]
@@ -27,37 +26,35 @@ enum Operation {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What was there, durable, before the first operation.
+    /// The durable content before the first operation.
     base: BTreeMap<String, usize>,
     base_files: Vec<Vec<u8>>,
     names: BTreeMap<String, usize>,
     files: Vec<Vec<u8>>,
     operations: Vec<Operation>,
-    /// Each operation takes so long; the thread that asked for it.
+    /// The duration of each operation, and the thread that set it.
     slow: Option<(Duration, ThreadId)>,
-    /// What other threads made, wrote and synced since: operation and file.
+    /// Files that other threads created, wrote and synced since then: operation and file.
     by_others: Vec<(usize, usize)>,
-    /// Fail the operation of this number, and how.
+    /// The number of the operation to fail, and the kind of failure.
     fail: Option<(usize, Failure)>,
     failed: bool,
 }
 
-/// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Io,
     Full,
-    /// Half of the bytes are written.
     Short,
     Interrupted,
 }
 
-/// What of the unsynced part survives.
+/// The unsynced part that survives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Image {
     Nothing,
     All,
-    /// Each unsynced sector and each unsynced name, or not, by the toss of a coin.
+    /// A random choice for each unsynced sector and name.
     Random(u64),
 }
 
@@ -69,12 +66,12 @@ impl Recording {
         self.0.lock().unwrap().operations.len()
     }
 
-    /// From now on each operation takes so long, so that those of several threads come in between each other.
+    /// Slows each operation down, so that those of several threads interleave.
     pub(crate) fn slow_down(&self, pause: Duration) {
         self.0.lock().unwrap().slow = Some((pause, thread::current().id()));
     }
 
-    /// How often something else was done between two operations of another thread on one file.
+    /// Counts the times when another operation ran between two operations of another thread on one file.
     pub(crate) fn interleaved(&self) -> usize {
         let state = self.0.lock().unwrap();
         state
@@ -88,12 +85,11 @@ impl Recording {
         self.0.lock().unwrap().fail = Some((operation, failure));
     }
 
-    /// Whether the failure has struck.
     pub(crate) fn has_failed(&self) -> bool {
         self.0.lock().unwrap().failed
     }
 
-    /// The same files, without a history and without failures.
+    /// Returns the same files without history and failures.
     pub(crate) fn healed(&self) -> Self {
         let state = self.0.lock().unwrap();
         let fresh = Self::default();
@@ -113,7 +109,7 @@ impl Recording {
         }
     }
 
-    /// The folder as it may be after the power went before operation `end`.
+    /// Returns a possible state of the folder after a power loss before operation `end`.
     pub(crate) fn after_crash(&self, end: usize, image: Image) -> Self {
         let state = self.0.lock().unwrap();
         let mut coin = match image {
@@ -128,7 +124,7 @@ impl Recording {
                 coin & 1 == 1
             }
         };
-        // Per file: what is synced, and what was written since.
+        // Per file: the synced content, and the writes since.
         let mut synced: BTreeMap<usize, Vec<u8>> =
             state.base_files.iter().cloned().enumerate().collect();
         let mut pending: BTreeMap<usize, Vec<Operation>> = BTreeMap::new();
@@ -171,7 +167,7 @@ impl Recording {
                 }
             }
         }
-        // Names that were not synced: each may be there or not, in the order of their making.
+        // Unsynced names: each may exist or not, in the order of creation.
         for entry in entries {
             if toss() {
                 rename(&mut names, &entry);
@@ -213,7 +209,7 @@ impl Recording {
             && (state.operations.len() >= at || state.failed && failure == Failure::Full)
         {
             state.failed = true;
-            // A full disk stays full; the others strike once.
+            // A full disk stays full; the other failures happen once.
             if failure != Failure::Full {
                 state.fail = None;
             }

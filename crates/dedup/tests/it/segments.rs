@@ -80,8 +80,8 @@ fn a_store_grows_through_segments_and_finds_the_same() {
 
 #[test]
 fn a_store_goes_through_layouts_as_it_grows() {
-    // What a fingerprint may take in tables decides, and the number of them (plan's own test goes up
-    // to 10^8): few long leads with many probes first, then more and shorter ones.
+    // The layout depends on the allowed bytes per fingerprint and their number (the tests of plan.rs go up to 10^8):
+    // first few long leads with more probes, then more and shorter ones.
     let options = Options { bytes_per_fingerprint: 26.0, ..classic(3) };
     let store = Store::in_memory(options).unwrap();
     let mut layouts = Vec::new();
@@ -120,7 +120,7 @@ fn the_distance_may_change_without_a_rebuild() {
     }
 }
 
-/// Of tables that a store chooses by itself, with packed entries: no byte of a segment is written anew.
+/// With tables that the store chooses, and packed entries: no byte of a segment is rewritten.
 #[test]
 fn segments_stay_as_they_are_when_the_distance_changes() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,7 +194,7 @@ fn deleted_documents_are_gone_for_good() {
     let store = Store::open(folder.path(), classic(3)).unwrap();
     holds(&store, "after a merge and reopening");
     assert!(!store.delete(5).unwrap());
-    // The key is free again, and the number is not given twice.
+    // The key is free again, and the number is not reused.
     assert_eq!(
         store.insert(&Document::new(&5u64.to_le_bytes(), fingerprint(5)), None).unwrap(),
         1000
@@ -262,7 +262,7 @@ fn offers_in_a_batch_have_the_verdicts_of_single_ones() {
         assert_eq!(many.offer_many(batch).unwrap(), single);
         one.commit(b"").unwrap();
         many.commit(b"").unwrap();
-        // Merges end at different moments, and must not matter.
+        // Merges end at different times, which must not matter.
         many.wait().unwrap();
     }
     assert!(one.duplicates() > 100 && !many.segments().is_empty());

@@ -15,7 +15,7 @@ fn journal(folder: &Path) -> std::path::PathBuf {
     folder.join("journal-1")
 }
 
-/// Forgets that the store was closed in order, as after a kill.
+/// Removes the mark of an orderly close, as after a kill.
 fn as_if_killed(folder: &Path) {
     let path = folder.join("MANIFEST");
     let text = fs::read_to_string(&path).unwrap();
@@ -75,7 +75,7 @@ fn a_cut_journal_opens_at_the_last_commit_before_the_cut() {
     for length in [0, 15, 16].into_iter().chain((17..bytes).step_by(97)).chain([bytes]) {
         fs::write(folder.path().join("journal-1"), &journal[..length as usize]).unwrap();
         if length < 16 {
-            // Its header was durable before there was a manifest.
+            // Its header was durable before the manifest existed.
             let error = Store::open(folder.path(), Options::default()).map(drop).unwrap_err();
             assert!(matches!(error, Error::Corrupt { .. }), "cut to {length}: {error}");
             continue;
@@ -115,7 +115,7 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
     filled(folder.path());
     let ids = folder.path().join("ids");
     let _ = fs::remove_dir_all(&ids);
-    // Once it is open it is asked.
+    // Waits until the cache is open, so that look-ups use it.
     let finds = |store: Store| {
         store.cache_was_set_aside();
         store.id_of(b"http://a.example/7").unwrap() == Some(7)
@@ -130,7 +130,7 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
         }
         fs::write(ids.join("snap.0000000000000001.generating"), b"half").unwrap();
         assert!(finds(open(folder.path())));
-        // What sled does not take for an empty folder is set aside, and said.
+        // A folder that sled does not consider empty is set aside, and reported.
         fs::write(ids.join("conf"), b"segment_size: noise").unwrap();
         let store = open(folder.path());
         assert!(store.cache_was_set_aside());
@@ -229,7 +229,7 @@ fn a_similar_sketch_with_other_words_is_no_duplicate() {
     let sketch = |from: u64| Sketch::from_hashes((from..from + 2000).map(mix64));
     let one = Document { sketch: sketch(0), ..document(b"a", 1, 2) };
     store.offer(&one).unwrap();
-    // The code is equal, the language around it is not.
+    // The code is equal, the language around it differs.
     let bits = |count: u32| Fingerprint::from_bits(one.fingerprint.bits() ^ ((1 << count) - 1));
     let found = |from, count| {
         let other =
@@ -250,7 +250,7 @@ fn too_long_keys_and_payloads_are_refused() {
     assert!(matches!(refused, Err(Error::KeyTooLong(65_536))));
     assert!(matches!(store.commit(&vec![0; 131_072]), Err(Error::PayloadTooLong(131_072))));
     assert!(store.is_empty());
-    // The longest that are allowed survive a segment and a journal.
+    // The longest valid ones survive a segment and a journal.
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let longest = long.get(1..).unwrap();
@@ -265,7 +265,7 @@ fn too_long_keys_and_payloads_are_refused() {
     assert!(matches!(Store::in_memory(other), Err(Error::RecipeName)));
 }
 
-/// The documents that a sketch finds among 1,300 that share it, oldest first.
+/// Returns the documents that a sketch finds among 1,300 that share it, oldest first.
 fn found_by_sketch(options: Options) -> (Vec<u64>, u64) {
     let store = Store::in_memory(options).unwrap();
     let sketch = Sketch::from_hashes((0..100).map(mix64));
@@ -292,7 +292,7 @@ fn of_a_template_the_oldest_documents_are_proposed_whatever_of_them_is_merged() 
     for memtable_documents in [100, 150, 400, 700, 5000] {
         for resident_bytes in [0, 512 << 20] {
             let mut options = Options { memtable_documents, resident_bytes, ..Options::default() };
-            // Kept although they are duplicates, and the sketch alone shall propose and confirm.
+            // Duplicates are kept, and only the sketch may propose and confirm.
             options.keep_duplicates = true;
             options.policy.max_distance = 64;
             let (found, capped) = found_by_sketch(options);

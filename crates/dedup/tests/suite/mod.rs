@@ -1,5 +1,4 @@
-//! What every [`DocumentStore`] must do, wherever it is kept. Each function gets a store that
-//! nothing was offered to.
+//! The contract of every [`DocumentStore`]. Each function takes an empty store.
 
 use std::sync::Barrier;
 
@@ -7,12 +6,11 @@ use hapax_dedup::{
     Document, DocumentStore, Fingerprint, Level, Numbers, Policy, Sketch, Verdict, mix64,
 };
 
-/// The policy the stores are opened with.
 pub(crate) fn policy() -> Policy {
     Policy::default()
 }
 
-/// A document of 300 tokens whose shingles are the numbers of a range.
+/// Returns a document of 300 tokens whose shingles are the numbers of a range.
 fn document<'a>(key: &'a [u8], fingerprint: u64, shingles: std::ops::Range<u64>) -> Document<'a> {
     Document {
         digest: Some(
@@ -29,7 +27,7 @@ fn one(store: &dyn DocumentStore, document: &Document<'_>) -> Verdict {
     store.offer_many(std::slice::from_ref(document)).unwrap().remove(0)
 }
 
-/// New, known, and a duplicate on each level, each with its evidence.
+/// Checks new, known, and a duplicate on each level, with the evidence.
 pub(crate) fn verdicts_come_with_their_evidence(store: &dyn DocumentStore) {
     let first = document(b"first", 0xFFFF_0000_FFFF_0000, 0..300);
     let Verdict::New(id) = one(store, &first) else { panic!("the first is new") };
@@ -61,7 +59,7 @@ pub(crate) fn verdicts_come_with_their_evidence(store: &dyn DocumentStore) {
     assert_eq!(one(store, &near), Verdict::Known(store.id_of(b"a near text").unwrap().unwrap()));
 }
 
-/// Offered together or one by one, the verdicts are the same.
+/// Checks that a batch has the verdicts of single offers.
 pub(crate) fn a_batch_is_decided_in_its_order(store: &dyn DocumentStore) {
     let keys: Vec<Vec<u8>> = (0..200u64).map(|n| format!("page {n}").into_bytes()).collect();
     let documents: Vec<Document<'_>> = keys
@@ -86,7 +84,6 @@ pub(crate) fn a_batch_is_decided_in_its_order(store: &dyn DocumentStore) {
     assert_eq!(store.count().unwrap(), 200);
 }
 
-/// Deleted, restored, turned round.
 pub(crate) fn decisions_can_be_taken_back(store: &dyn DocumentStore) {
     let first = document(b"first", 1 << 40, 0..300);
     let second = document(b"second", 1 << 40 | 1, 0..301);
@@ -101,7 +98,6 @@ pub(crate) fn decisions_can_be_taken_back(store: &dyn DocumentStore) {
     let Verdict::Duplicate { of, id: three_id } = one(store, &third) else { panic!() };
     assert_eq!(of.id, two_id, "the restored one is found");
 
-    // The third takes the second's place.
     let three_id = store.restore(three_id).unwrap().unwrap();
     let two_id = store.supersede(two_id, three_id).unwrap().unwrap();
     assert_eq!(store.record(two_id).unwrap().unwrap().of, Some(three_id));
@@ -109,16 +105,16 @@ pub(crate) fn decisions_can_be_taken_back(store: &dyn DocumentStore) {
     assert_eq!(of.id, three_id);
     assert_eq!(store.restore(u64::MAX - 9).unwrap(), None);
 
-    // Nothing becomes a duplicate of nothing.
+    // A missing document cannot be, or have, a duplicate.
     assert_eq!(store.supersede(three_id, u64::MAX - 9).unwrap(), None);
     assert_eq!(store.supersede(u64::MAX - 9, three_id).unwrap(), None);
     assert_eq!(store.record(three_id).unwrap().unwrap().of, None);
 }
 
-/// Of two near-duplicates offered at the same moment exactly one is new, whoever offers them.
+/// Checks that of two near-duplicates offered at the same time by any writers, exactly one is new.
 ///
-/// `stores` are handles of one store; each is one writer. There are so many pairs, and the two of
-/// a pair go to different writers in the same batch.
+/// `stores` are handles of one store; each is one writer. The two documents of a pair go to different writers in the
+/// same batch.
 pub(crate) fn of_two_at_once_exactly_one_is_new(stores: &[&dyn DocumentStore], pairs: u64) {
     let writers = stores.len() as u64;
     let barrier = Barrier::new(stores.len());

@@ -511,3 +511,17 @@ fn links_of_svg_are_followed_and_a_base_in_it_does_not_count() {
     let only = links(&url, Some("text/html"), page.as_bytes(), &Limits::default());
     assert_eq!(only.links, document.links);
 }
+
+/// TDM Reservation Protocol, section 4.3; RSL 1.0, section 4.
+#[test]
+fn reservations_of_a_page_are_recorded_once() {
+    let page = "<meta name=robots content='NOAI, noindex'><meta name=ROBOTS content='noai;noimageai'>\
+        <meta name=tdm-reservation content=1><link rel='x license' type='application/rsl+xml' href='/l.xml'>\
+        <link rel=license href='https://a.example/cc'><script type='application/rsl+xml'></script><p>text";
+    let found = read(page).reservations;
+    assert_eq!(
+        found,
+        ["noai", "noimageai", "tdm-reservation: 1", "rsl: /l.xml", "rsl: in the page"]
+    );
+    assert!(read("<meta name=tdm-reservation content=0><p>text").reservations.is_empty());
+}

@@ -187,8 +187,8 @@ async fn a_host_whose_ipv6_address_does_not_answer_is_reached_by_ipv4() {
     while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, wait) {
         queued.push(stream);
     }
-    let mut guard = AddressGuard::default();
-    guard.allow = vec!["::1/128".parse().unwrap(), "127.0.0.0/8".parse().unwrap()];
+    let allow = vec!["::1/128".parse().unwrap(), "127.0.0.0/8".parse().unwrap()];
+    let guard = AddressGuard { allow, ..AddressGuard::default() };
     let fetcher = Fetcher::new(Options { guard, ..Options::default() }).unwrap();
     let answer = ["[::1]:0", "127.0.0.1:0"].map(|address| address.parse().unwrap()).to_vec();
     fetcher.resolver.script.lock().unwrap().push(Some(answer));

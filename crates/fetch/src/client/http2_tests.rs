@@ -25,9 +25,18 @@ const END_HEADERS: u8 = 4;
 const OK: &[u8] = &[0x88];
 const NOT_FOUND: &[u8] = &[0x8d];
 
+/// Numbers are in network byte order.
+fn number(value: u32) -> [u8; 4] {
+    [24, 16, 8, 0].map(|shift| (value >> shift) as u8)
+}
+
+fn of_bytes(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = (payload.len() as u32).to_be_bytes();
-    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+    let length = number(payload.len() as u32);
+    [&length[1..], &[kind, flags], &number(stream), payload].concat()
 }
 
 /// A header field with a name of its own, not indexed.
@@ -47,9 +56,9 @@ fn next_request(connection: &mut Connection) -> Option<u32> {
     loop {
         let mut head = [0; 9];
         connection.read_exact(&mut head).ok()?;
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let length = of_bytes(&head[..3]) as usize;
         connection.read_exact(&mut vec![0; length]).ok()?;
-        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        let stream = of_bytes(&head[5..]);
         match (head[3], head[4] & 1) {
             (HEADERS, _) => return Some(stream),
             // Both must be acknowledged.
@@ -142,7 +151,7 @@ async fn a_server_that_requires_http1_is_asked_again() {
         }
         let _ = connection.write_all(&frame(SETTINGS, 0, 0, &[]));
         if let Some(stream) = next_request(&mut connection) {
-            let _ = connection.write_all(&frame(RST_STREAM, 0, stream, &13u32.to_be_bytes()));
+            let _ = connection.write_all(&frame(RST_STREAM, 0, stream, &number(13)));
             next_request(&mut connection);
         }
     });
@@ -154,9 +163,10 @@ async fn a_server_that_requires_http1_is_asked_again() {
 #[tokio::test]
 async fn a_connection_that_goes_away_is_replaced_and_a_complete_body_is_kept() {
     let url = http2(|connection, stream| {
-        let away = [(stream).to_be_bytes(), [0; 4]].concat();
+        let away = [number(stream), [0; 4]].concat();
         let _ = connection.write_all(&page(stream, b"<p>page"));
-        connection.write_all(&frame(GOAWAY, 0, 0, &away)).is_ok() && false
+        let _ = connection.write_all(&frame(GOAWAY, 0, 0, &away));
+        false
     });
     let fetcher = fetcher(&url);
     for _ in 0..3 {
@@ -166,7 +176,7 @@ async fn a_connection_that_goes_away_is_replaced_and_a_complete_body_is_kept() {
         let url = http2(move |connection, stream| {
             let head = frame(HEADERS, END_HEADERS, stream, OK);
             let body = frame(DATA, 0, stream, body.as_bytes());
-            let reset = frame(RST_STREAM, 0, stream, &2u32.to_be_bytes());
+            let reset = frame(RST_STREAM, 0, stream, &number(2));
             connection.write_all(&[head, body].concat()).is_ok() && {
                 std::thread::sleep(Duration::from_millis(50));
                 connection.write_all(&reset).is_ok()
@@ -222,14 +232,14 @@ async fn hostile_frames_end_with_an_error_within_the_limits_of_time() {
             flood(connection, &frame(DATA, 0, stream, &[b'x'; 16_000]))
         }),
         ("streams reset at once", |connection, stream| {
-            connection.write_all(&frame(RST_STREAM, 0, stream, &8u32.to_be_bytes())).is_ok()
+            connection.write_all(&frame(RST_STREAM, 0, stream, &number(8))).is_ok()
         }),
         ("pushed responses", |connection, stream| {
-            let promise = [&2u32.to_be_bytes()[..], &[0x82, 0x84, 0x87]].concat();
+            let promise = [&number(2)[..], &[0x82, 0x84, 0x87]].concat();
             flood(connection, &frame(PUSH_PROMISE, END_HEADERS, stream, &promise))
         }),
         ("a window that overflows", |connection, stream| {
-            let most = 0x7fff_ffff_u32.to_be_bytes();
+            let most = number(0x7fff_ffff);
             let _ = connection.write_all(&frame(WINDOW_UPDATE, 0, stream, &most));
             connection.write_all(&frame(WINDOW_UPDATE, 0, stream, &most)).is_ok()
         }),

@@ -264,3 +264,21 @@ proptest::proptest! {
         proptest::prop_assert_eq!(is_named, !token.is_empty(), "{}", token);
     }
 }
+
+/// contentsignals.org; RSL 1.0.
+#[test]
+fn reservations_are_those_of_the_group_and_licences_those_of_the_host() {
+    let body = "License: https://a.example/license.xml\n\
+        User-agent: *\nContent-Signal: search=yes, ai-train=no\nAllow: /\n\n\
+        User-agent: other\nContent-signal: /path ai-input=no\nDisallow: /\n";
+    let of = |agent: &str| Robots::parse(body.as_bytes(), agent).reservations;
+    let license = "rsl: https://a.example/license.xml";
+    assert_eq!(of("hapax"), ["content-signal: ai-train=no", license]);
+    assert_eq!(of("other"), ["content-signal: ai-input=no", license]);
+    let many = "User-agent: *\n".to_owned() + &"Content-Signal: x=no\n".repeat(100);
+    assert_eq!(Robots::parse(many.as_bytes(), "hapax").reservations.len(), 16);
+    assert_eq!(
+        Robots::parse(b"User-agent: *\nContent-Signal: ai-train=yes", "x").reservations.len(),
+        0
+    );
+}

@@ -1,7 +1,7 @@
 use super::tests::{entry, open};
 use super::*;
 
-/// A frontier of some hosts, closed.
+/// Writes a frontier of 50 hosts, closes it and returns its file.
 fn written(folder: &Path) -> std::path::PathBuf {
     let frontier = open(folder, 0);
     for i in 0..2000 {
@@ -30,12 +30,12 @@ fn whatever_is_damaged_is_an_error_and_no_panic() {
         seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (seed >> 33) as usize % below
     };
-    // "Run it again" would be wrong advice.
+    // Any other error would advise the user to run the command again.
     let is_damage = |error: &Error| assert!(matches!(error, Error::Damaged { .. }), "{error:?}");
     for trial in 0..120 {
         let mut bytes = whole.clone();
         let length = [1, 64, 4096, whole.len() / 3][trial % 4];
-        // Each third change is in the header, by which all else is found.
+        // Every third change is in the header, which locates everything else.
         let start = random(if trial % 3 == 0 { 320 } else { bytes.len() - length });
         bytes[start..start + length].iter_mut().for_each(|byte| *byte = random(256) as u8);
         if trial % 10 == 9 {
@@ -46,7 +46,7 @@ fn whatever_is_damaged_is_an_error_and_no_panic() {
         let verified = DiskFrontier::verify(folder.path());
         assert!(std::fs::read(&file).unwrap() == bytes, "trial {trial}: the check has written");
         let _ = verified.as_ref().inspect_err(|error| is_damage(error));
-        // A database that panicked is never closed, and keeps its lock of this file.
+        // A database that panicked is never closed and keeps the lock on this file.
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, &bytes).unwrap();
         let frontier = match DiskFrontier::open(folder.path(), Options::default()) {

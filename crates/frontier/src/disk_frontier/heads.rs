@@ -1,15 +1,15 @@
-//! Memory for the heads of queues.
+//! Limits of the memory for the heads of queues.
 
-/// So many of a host's queued URLs are held in memory at most; the rest waits on disk.
+/// Most queued URLs of one host that are in memory; the rest is on disk.
 pub(crate) const HEAD: usize = 256;
-/// Of all hosts together about so many: of each its share, but not fewer than [`LEAST_HEAD`].
+/// Target for all hosts together. A host's share is at least [`LEAST_HEAD`].
 pub(crate) const HEADS: usize = 1 << 16;
 const LEAST_HEAD: usize = 8;
-/// And of all hosts together so many bytes, for a URL may have thousands: beyond them one at a time is
-/// read from disk, as it is handed out. What was handed out and came back is held in any case.
+/// Most bytes in memory for all hosts together, since a URL may have thousands. Beyond it each lease reads one URL
+/// from disk. URLs that were leased and came back stay in memory in any case.
 pub(crate) const HEADS_BYTES: usize = 16 << 20;
 
-/// How many of each host's queued URLs are held in memory where there are so many hosts.
+/// Returns how many URLs of each host are in memory, given the number of hosts.
 pub(crate) fn head(hosts: usize) -> usize {
     (HEADS / hosts.max(1)).clamp(LEAST_HEAD, HEAD)
 }

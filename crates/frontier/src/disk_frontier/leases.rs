@@ -11,7 +11,6 @@ use crate::host::{Host, class_of, host_hash};
 use crate::lease::{CLOSED_COUNTS, End, Fault, HostAnswer, Lease};
 
 impl Host {
-    /// A lease is no longer in work.
     fn leave(&mut self, lease: &Lease) {
         if lease.is_host_free() {
             self.unfinished = self.unfinished.saturating_sub(1);

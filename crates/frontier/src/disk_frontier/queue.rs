@@ -7,14 +7,14 @@ use crate::error::Result;
 use crate::host::{Lane, class_of};
 
 impl DiskFrontier {
-    /// Reads on in one class of a host's queue.
+    /// Reads the next part of one class of a host's queue.
     fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
         let (head, room) = (head(state.hosts.len()), HEADS_BYTES.saturating_sub(state.held_bytes));
         let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
         let class = class_of(from);
         let (entries, more) = self.disk.queue(host.key, from, head, room)?;
         if !entries.is_empty() {
-            // Memory is for what comes first.
+            // Memory is for the classes that come first.
             let later = host.lanes.iter_mut().rev().take_while(|lane| lane.class > class);
             later.for_each(Lane::spill);
         }
@@ -28,7 +28,7 @@ impl DiskFrontier {
             (true, last) => Some(last.unwrap_or(from)),
             (false, _) => None,
         };
-        // What damage left of a row cannot be leased: it waits for ever.
+        // A damaged row cannot be leased: it stays deferred.
         let lost = |(sequence, entry): &&(u64, Option<Entry>)| {
             entry.is_none() && *sequence >= lane.counted
         };
@@ -41,10 +41,11 @@ impl DiskFrontier {
         Ok(())
     }
 
-    /// The next URL of a host, of the first class that has one; what only a commit will show is waited for.
+    /// Takes the next URL of a host, from the first class that has one. A class whose URLs can only be read after a
+    /// commit is skipped until then.
     pub(super) fn pop(&self, state: &mut State, index: usize) -> Result<Option<(u64, Entry, u8)>> {
         for at in 0..usize::from(CLASSES) {
-            // Where to read on: more than once if damage left nothing of what was read.
+            // Where to continue reading. Repeated if all rows of a part are damaged.
             let reads_on = |state: &State| {
                 let lane = state.hosts.get(index)?.lanes.get(at)?;
                 let shown = lane.waits != Some(state.commits_done);

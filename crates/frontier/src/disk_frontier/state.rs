@@ -21,31 +21,29 @@ pub(super) struct State {
     pub(super) by_name: HashMap<String, usize>,
     pub(super) addresses: Vec<Address>,
     pub(super) by_address: HashMap<IpAddr, usize>,
-    /// Hosts that have something to hand out, by the time when they may be asked.
+    /// Hosts with URLs to lease, by the time of their next request.
     pub(super) ready: BTreeSet<(Instant, usize)>,
     pub(super) batch: Batch,
-    /// On its way to disk; asked like the batch until it can be read from there.
+    /// The batch being written. Lookups read it like `batch` until it is on disk.
     pub(super) committing: Option<Arc<Batch>>,
-    /// Commits that have come to their end.
     pub(super) commits_done: u64,
-    /// A commit failed, and its batch with it.
+    /// A commit failed, and its batch is lost.
     pub(super) failed: bool,
     pub(super) queued: u64,
-    /// Bytes of the URLs that wait, those in flight among them.
+    /// Bytes of the queued URLs, those in flight included.
     pub(super) queue_bytes: QueueBytes,
-    /// Bytes of the URLs of all hosts that wait in memory.
+    /// Bytes of the queued URLs of all hosts that are in memory.
     pub(super) held_bytes: usize,
     pub(super) deferred: u64,
     pub(super) next_sequence: u64,
 }
 
 impl State {
-    /// What no look at the disk is sure to show, newest first.
+    /// Returns the batches that may not be on disk yet, newest first.
     pub(super) fn uncommitted(&self) -> impl Iterator<Item = &Batch> {
         std::iter::once(&self.batch).chain(self.committing.as_deref())
     }
 
-    /// Counts what a host holds in memory, after any change of it.
     pub(super) fn count_held(&mut self, index: usize) {
         let Some(host) = self.hosts.get_mut(index) else { return };
         let held = host.held_bytes();
@@ -53,7 +51,7 @@ impl State {
         host.counted_bytes = held;
     }
 
-    /// When a host may be asked, by its own clock and its address's.
+    /// Returns when a host may be requested, by its own clock and that of its address.
     pub(super) fn due(&self, index: usize) -> Instant {
         let host = self.hosts.get(index);
         let address = host.and_then(|host| self.addresses.get(host.address?));
@@ -62,18 +60,16 @@ impl State {
         clocks.map(Clock::at).max().unwrap_or_else(Instant::now)
     }
 
-    /// The address of a host, if it is known.
     pub(super) fn address_of(&mut self, host: usize) -> Option<&mut Address> {
         let address = self.hosts.get(host)?.address?;
         self.addresses.get_mut(address)
     }
 
-    /// Whether a host's address answers nobody.
     pub(super) fn is_down(&mut self, host: usize, options: &Options) -> bool {
         self.address_of(host).is_some_and(|address| address.is_down(options))
     }
 
-    /// A lease has asked nothing of its host.
+    /// Gives a lease's delay back to the clocks of its host and address: no request was made.
     pub(super) fn give_back(&mut self, index: usize, sequence: u64) {
         if let Some(host) = self.hosts.get_mut(index) {
             host.clock.give_back(sequence);

@@ -199,7 +199,7 @@ fn ten_thousand_hosts_of_one_address_are_one_server_and_do_not_keep_another_wait
         }
     }
     assert_eq!((asked, honest), (10, 10), "one in 200 ms each, as two servers would be asked");
-    // Each name is looked up once; nobody is handed out again and again to find the address busy.
+    // Each name is resolved once; no host is leased repeatedly while its address is busy.
     assert!(looked < 2 * HOSTS, "{looked}");
     let counts = frontier.counts();
     assert_eq!(counts.queued, (HOSTS - 10) as u64, "all others still wait");
@@ -240,7 +240,7 @@ fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
     let counts = frontier.counts();
     assert_eq!((counts.queued, counts.deferred), (HEAD as u64 * 2, HEAD as u64 * 2));
     assert!(frontier.host("dead.example").unwrap().given_up);
-    // What is found for it later waits too.
+    // URLs that are pushed later are deferred too.
     frontier.push(entry("http://dead.example/late")).unwrap();
     let counts = frontier.counts();
     assert_eq!(counts.queued, counts.deferred);
@@ -330,7 +330,7 @@ fn nothing_is_forgotten_while_a_commit_is_under_way() {
                 handed_out += 1;
             }
             _ if writer.is_finished() => {
-                // One more look after the last commit, then it is over.
+                // One more `next` after the last commit, then it ends.
                 match frontier.next(Instant::now()).unwrap() {
                     Next::Lease(lease) => {
                         frontier.done(*lease, Duration::ZERO, Instant::now());
@@ -375,7 +375,7 @@ fn a_host_that_answers_with_errors_alone_is_given_up_too() {
         frontier.end(sick, End::Done, Instant::now());
     }
     assert!(ends);
-    // What was in flight then comes back, and waits for the next run like the rest.
+    // URLs that were in flight come back and are deferred like the rest.
     frontier.end(waiting, End::PutBack { wait: Duration::ZERO }, now);
     assert_eq!(frontier.counts(), Counts { known: 10, queued: 7, deferred: 7 });
     assert!(lease(&frontier, now + Duration::from_secs(3600)).is_none());
@@ -395,7 +395,7 @@ fn what_is_not_committed_yet_counts_for_a_second_look() {
     assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "queued again");
     frontier.commit(b"").unwrap();
     let second = lease(&frontier, Instant::now()).unwrap();
-    // The disk says that it is queued, and it is done.
+    // On disk it is queued, in memory it is done.
     frontier.done(second, Duration::ZERO, Instant::now());
     assert!(frontier.push_again(entry("http://a.example/1")).unwrap(), "done, not committed");
     frontier.commit(b"").unwrap();
@@ -406,7 +406,6 @@ fn what_is_not_committed_yet_counts_for_a_second_look() {
     assert!(!frontier.push_again(third.entry).unwrap(), "in flight");
 }
 
-/// Waits until a commit has taken its batch.
 fn until_committing(frontier: &DiskFrontier) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while frontier.lock().committing.is_none() && Instant::now() < deadline {
@@ -433,7 +432,7 @@ fn a_batch_can_be_read_while_it_is_written_and_commits_wait_for_each_other() {
         assert!(!frontier.push_again(entry("http://a.example/queued")).unwrap());
         assert!(frontier.push_again(entry("http://a.example/done")).unwrap());
         let two = threads.spawn(|| frontier.commit(b"two"));
-        // Long enough for the second to take the batch from under the first.
+        // Long enough for the second commit to take the first one's batch, if that were possible.
         std::thread::sleep(Duration::from_millis(50));
         assert!(frontier.knows("http://a.example/queued").unwrap());
         assert!(!frontier.push_again(entry("http://a.example/done")).unwrap());
@@ -452,7 +451,7 @@ fn after_a_failed_commit_everything_is_refused() {
     const OTHER: redb::TableDefinition<'_, u8, u8> = redb::TableDefinition::new("notes");
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path(), 0));
-    // A table of another kind: no commit can open it.
+    // With a table of another type no commit can open it.
     let db = redb::Database::open(folder.path().join("frontier.redb")).unwrap();
     let txn = db.begin_write().unwrap();
     txn.open_table(OTHER).unwrap().insert(1, 1).unwrap();
@@ -476,7 +475,6 @@ fn rows_that_damage_left_unreadable_hide_none_behind_them() {
     const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
-    // More than are held in memory at a time.
     for number in 0..1000 {
         frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
     }
@@ -487,7 +485,7 @@ fn rows_that_damage_left_unreadable_hide_none_behind_them() {
     {
         let mut table = txn.open_table(QUEUE).unwrap();
         let first = table.first().unwrap().unwrap().0.value();
-        // Single ones, and more in a row than are read at a time.
+        // Single rows, and more consecutive ones than one read returns.
         for row in (0..3).map(|row| 10 * row).chain(400..800) {
             table.insert((first.0, first.1 + row), b"no entry".as_slice()).unwrap();
         }
@@ -501,7 +499,7 @@ fn rows_that_damage_left_unreadable_hide_none_behind_them() {
         found += 1;
     }
     assert_eq!(found, 597);
-    // They wait for ever, but nobody waits for them.
+    // They stay deferred, and the crawl does not wait for them.
     assert_eq!(frontier.counts(), Counts { known: 1000, queued: 403, deferred: 403 });
 }
 
@@ -546,7 +544,7 @@ fn of_many_hosts_few_urls_each_are_held_in_memory_and_none_is_lost() {
     let options = Options { delay: Duration::ZERO, per_host: 1000, ..Options::default() };
     let frontier = DiskFrontier::open(folder.path(), options).unwrap();
     let (hosts, urls) = (2000, 60);
-    // The hosts first, as seeds come.
+    // The first URL of every host first, like seeds.
     for url in 0..urls {
         for host in 0..hosts {
             frontier.push(entry(&format!("http://h{host}.example/{url}"))).unwrap();

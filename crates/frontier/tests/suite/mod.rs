@@ -1,12 +1,10 @@
-//! What every [`Frontier`] must do, wherever it is kept. Each function gets one in which nothing is
-//! queued.
+//! Tests that every [`Frontier`] must pass. Each function gets one with an empty queue.
 
 use std::time::{Duration, Instant};
 
 use hapax_frontier::{End, Entry, Fault, Frontier, HostAnswer, Lease, Next, Options};
 use url::Url;
 
-/// Waited for at most.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn options(delay: Duration, per_host: usize) -> Options {
@@ -17,7 +15,6 @@ fn page(url: &str) -> Entry {
     Entry::page(Url::parse(url).unwrap(), 3)
 }
 
-/// The next lease within a time.
 pub(crate) fn within(frontier: &dyn Frontier, time: Duration) -> Option<Lease> {
     let began = Instant::now();
     loop {
@@ -37,7 +34,7 @@ fn done(frontier: &dyn Frontier, lease: Lease) {
     frontier.done(lease, Duration::ZERO, Instant::now());
 }
 
-/// Until nothing is left.
+/// Waits until nothing is left. Returns whether that happened in time.
 fn idle(frontier: &dyn Frontier) -> bool {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
@@ -49,7 +46,7 @@ fn idle(frontier: &dyn Frontier) -> bool {
     false
 }
 
-/// Delay 0, one request at a time.
+/// Requires delay 0 and one request at a time.
 pub(crate) fn each_url_is_handed_out_once_in_order(frontier: &dyn Frontier) {
     for n in 0..600 {
         assert!(frontier.push(page(&format!("http://a.example/{n}"))).unwrap());
@@ -72,7 +69,7 @@ pub(crate) fn each_url_is_handed_out_once_in_order(frontier: &dyn Frontier) {
     assert!(idle(frontier));
 }
 
-/// Delay 200 ms, two requests at a time.
+/// Requires delay 200 ms and two requests at a time.
 pub(crate) fn a_host_is_asked_no_faster_than_its_delay(frontier: &dyn Frontier) {
     for n in 0..4 {
         frontier.push(page(&format!("http://slow.example/{n}"))).unwrap();
@@ -104,7 +101,7 @@ pub(crate) fn a_host_is_asked_no_faster_than_its_delay(frontier: &dyn Frontier) 
     assert!(began.elapsed() >= Duration::from_millis(690), "{:?}", began.elapsed());
 }
 
-/// Delay 0, two requests at a time.
+/// Requires delay 0 and two requests at a time.
 pub(crate) fn no_more_requests_at_a_time_than_are_allowed(frontier: &dyn Frontier) {
     for n in 0..5 {
         frontier.push(page(&format!("http://a.example/{n}"))).unwrap();
@@ -126,7 +123,7 @@ pub(crate) fn no_more_requests_at_a_time_than_are_allowed(frontier: &dyn Frontie
     assert_eq!(frontier.hosts().len(), 1);
 }
 
-/// Delay 500 ms, one request at a time.
+/// Requires delay 500 ms and one request at a time.
 pub(crate) fn a_refusal_costs_no_delay_and_forgives_no_failure(frontier: &dyn Frontier) {
     for n in 0..9 {
         frontier.push(page(&format!("http://a.example/{n}"))).unwrap();
@@ -155,7 +152,7 @@ pub(crate) fn a_refusal_costs_no_delay_and_forgives_no_failure(frontier: &dyn Fr
     assert_eq!(frontier.host("a.example").unwrap().failures, 0);
 }
 
-/// Delay 20 ms, one request at a time.
+/// Requires delay 20 ms and one request at a time.
 pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &dyn Frontier) {
     for n in 0..5 {
         frontier.push(page(&format!("http://dead.example/{n}"))).unwrap();
@@ -193,14 +190,13 @@ pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &d
     assert!(frontier.host("dead.example").unwrap().given_up);
 }
 
-/// Any delay.
 pub(crate) fn who_wants_to_be_left_alone_three_times_is_given_up(frontier: &dyn Frontier) {
     for n in 0..9 {
         frontier.push(page(&format!("http://shut.example/{n}"))).unwrap();
     }
     frontier.commit(b"").unwrap();
     let next = || within(frontier, Duration::from_secs(20)).unwrap();
-    // One page that always says so ends nothing: another one is well.
+    // A single page that always asks for a pause does not end the host: another page succeeds.
     assert!(!frontier.end(next(), End::Defer { fault: Fault::Closed }, Instant::now()));
     done(frontier, next());
     for last in [false, false, true] {

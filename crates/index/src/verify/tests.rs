@@ -4,10 +4,8 @@ use super::*;
 use crate::few_words::jieba;
 use crate::{Error, Index, Page, StoredPage, damaged_files};
 
-/// Pages of each segment, and how many segments.
 const PAGES: u64 = 40;
 const SEGMENTS: u64 = 3;
-/// Changed places of each file.
 const PLACES: u64 = 60;
 
 fn add(index: &mut Index, id: u64) {
@@ -27,7 +25,7 @@ fn add(index: &mut Index, id: u64) {
     index.add(&page).unwrap();
 }
 
-/// An index of several segments, of which one has deleted pages.
+/// Creates an index of several segments, one of them with deleted pages.
 fn index() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut index = Index::open(folder.path(), jieba).unwrap();
@@ -66,7 +64,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The contents of a file with something wrong: bytes that changed, were zeroed, or are missing.
+/// Returns damaged copies of a file: with changed, zeroed or missing bytes.
 fn damages(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ bytes.len() as u64;
     let mut random = |limit: usize| {
@@ -77,7 +75,7 @@ fn damages(bytes: &[u8]) -> Vec<Vec<u8>> {
     };
     let mut all = Vec::new();
     for round in 0..PLACES {
-        // tantivy keeps lengths and offsets at the end of its files.
+        // tantivy stores lengths and offsets at the end of its files.
         let near_end = bytes.len() - 1 - random(bytes.len().min(300));
         let place = if round % 2 == 0 { random(bytes.len()) } else { near_end };
         let mut changed = bytes.to_vec();
@@ -97,7 +95,7 @@ fn damages(bytes: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Puts `change` in place of each file in turn, and hands over what the readers then say.
+/// Replaces each file in turn by damaged copies, and passes on the readers' answers.
 fn with_each_damage(folder: &Path, mut found: impl FnMut(&Path, crate::Result<Answers>)) {
     for path in files(folder) {
         let whole = std::fs::read(&path).unwrap();
@@ -126,7 +124,7 @@ fn a_damaged_index_gives_no_answers_or_the_right_ones() {
         }
         Err(other) => panic!("{}: {other:?}", path.display()),
     });
-    // Versions in a footer, names that tantivy may remove: no answer depends on them.
+    // No answer depends on versions in a footer or on the list of removable files.
     assert!(damaged > 10 * harmless, "{damaged} and {harmless}");
     assert_eq!(answers(folder.path()).unwrap(), right);
 }
@@ -170,7 +168,7 @@ fn bytes_that_change_while_a_process_works_are_seen_when_the_file_is_opened_agai
     let whole = std::fs::read(&store).unwrap();
     let mut changed = whole.clone();
     changed[9] ^= 1;
-    // Of the same length.
+    // The length stays, only bytes and time change.
     std::fs::write(&store, &changed).unwrap();
     std::fs::File::open(&store).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     assert!(matches!(answers(folder.path()), Err(Error::Damaged { path, .. }) if path == store));

@@ -1,4 +1,4 @@
-//! Cells of tables whose numbers differ.
+//! Compares table cells with numbers.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use hapax_extract::{for_each_word, plain_name};
 use crate::difference::{is_counter_line, is_number};
 use crate::evidence::HASH;
 
-/// The cells of a page that have numbers, by the hash of their words.
+/// Counts of the cells with numbers, by the hash of their words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     counts: HashMap<u64, usize>,
@@ -29,12 +29,11 @@ impl Cells {
         found
     }
 
-    /// The number of cells with numbers.
     pub(super) const fn len(&self) -> usize {
         self.all
     }
 
-    /// The number of cells that the other page does not have.
+    /// Returns the number of cells that the other page lacks.
     pub(super) fn own(&self, other: &Self) -> usize {
         let own = self.counts.iter().map(|(cell, count)| {
             count.saturating_sub(other.counts.get(cell).copied().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Decides about two pages by their texts: whether what differs makes them two pages.
+//! Decides by their texts whether two pages are duplicates.
 //!
 //! ```
 //! use hapax_page::comparison::{Compared, PageText, Reason, compare_pages};
@@ -29,22 +29,22 @@ use self::cells::Cells;
 use self::names::{Name, Names};
 use crate::difference::Words;
 
-/// Bytes that a line which repeats the heading has more or less: the number of a section, "(print version)".
+/// Maximum difference in bytes of the heading and a line that repeats it, with a section number or "(print version)".
 const MAX_MORE: usize = 24;
 
-/// A page, cut into words for comparisons. What a comparison does not ask for is not made.
+/// A page, prepared for comparisons. Its parts are computed on first use.
 #[derive(Debug)]
 pub struct Compared {
     page: PageText,
     names: Names,
     words: OnceLock<Words>,
     cells: OnceLock<Cells>,
-    /// The different words, sorted.
+    /// Distinct words, sorted.
     known: OnceLock<Vec<u64>>,
 }
 
 impl Compared {
-    /// Prepares a page.
+    /// Wraps a page.
     pub fn new(page: PageText) -> Self {
         let names = Names::of(&page.heading, &page.title);
         let (words, cells, known) = Default::default();
@@ -56,12 +56,12 @@ impl Compared {
         &self.page
     }
 
-    /// Makes what most comparisons ask for, on a thread that has time for it.
+    /// Computes the parts that most comparisons need, for instance on an idle thread.
     pub fn prepare(&self) {
         self.knows(0);
     }
 
-    /// The words of its text, without lines that repeat the heading.
+    /// Returns the words of its text, without lines that repeat the heading.
     pub fn words(&self) -> &Words {
         self.words.get_or_init(|| {
             let heading = &self.names.heading;
@@ -79,7 +79,7 @@ impl Compared {
         self.cells.get_or_init(|| Cells::of(&self.page.cells))
     }
 
-    /// The share of a name's words that are in the text.
+    /// Returns the share of a name's words that are in the text.
     fn share_known(&self, name: &Name) -> f64 {
         let known = name.words.iter().filter(|word| self.knows(**word)).count();
         known as f64 / name.words.len().max(1) as f64

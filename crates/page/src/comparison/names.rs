@@ -1,4 +1,4 @@
-//! Whether two pages call themselves the same.
+//! Compares the names of two pages: heading and title.
 
 use std::ops::Range;
 
@@ -7,35 +7,35 @@ use hapax_extract::{for_each_word, is_cjk, is_referring, plain_name};
 use crate::difference::is_number;
 use crate::evidence::HASH;
 
-/// The share of the words of two names that is equal at their ends, from which on they are of one pattern.
+/// Minimum share of equal words at both ends of two names with one pattern.
 const FRAME: f64 = 0.4;
-/// A title that has a smaller share of the words of a heading is that of the whole site.
+/// Minimum share of a heading's words in a title of the page. A title with fewer is that of the whole site.
 const KNOWN: f64 = 0.5;
-/// Words that are read of a name.
+/// Maximum number of words read from a name.
 const MAX_NAME: usize = 64;
-/// Letters of the shortest word that says something.
+/// Minimum number of letters of a significant word.
 const LONG_WORD: usize = 4;
-/// A heading of more words is a sentence.
+/// A heading with more words is a sentence.
 const LONGEST_NAME: usize = 24;
-/// Words of a title that is too long to be a site's name.
+/// Minimum number of words of a title that is too long to be a site's name.
 const LONG_TITLE: usize = 4;
 
 /// The relation of the names of two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NameRelation {
-    /// Neither has a name, or one of them has none.
+    /// At least one page has no name.
     Unknown,
-    /// Equal, ignoring the name of the site.
+    /// Equal, apart from the name of the site.
     Same,
-    /// Of one pattern that differs in one place: "Tee - Navy" and "Tee - Rust".
+    /// One pattern that differs in one place: "Tee - Navy" and "Tee - Rust".
     Pattern,
-    /// Neither of these.
+    /// Any other relation.
     Other,
 }
 
 impl NameRelation {
-    /// The relation as a name in logs.
+    /// Returns the name of the relation in logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -50,9 +50,9 @@ impl NameRelation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Name {
     text: String,
-    /// The bytes of each word in `text`.
+    /// Byte range of each word in `text`.
     places: Vec<Range<usize>>,
-    /// The numbers of the words that begin a part: behind a dash, a colon or a bracket.
+    /// Indexes of the words that begin a part, after a dash, colon or bracket.
     parts: Vec<usize>,
     pub(super) words: Vec<u64>,
 }
@@ -85,12 +85,12 @@ impl Name {
         self.words.is_empty()
     }
 
-    /// Whether a line says this name and nothing else.
+    /// Returns whether a line consists of this name.
     pub(super) fn is_line(&self, line: &str) -> bool {
         self.may_be_in(line) && Self::of(line) == *self
     }
 
-    /// Rules out most lines without cutting them into words: folding changes only the case of ASCII.
+    /// Excludes most lines without splitting them into words: in ASCII, folding changes only the case.
     fn may_be_in(&self, line: &str) -> bool {
         let longest = self.places.iter().max_by_key(|place| place.len());
         let longest = longest.and_then(|place| self.text.get(place.clone())).unwrap_or_default();
@@ -104,14 +104,14 @@ impl Name {
         !other.is_empty() && self.words.windows(other.words.len()).any(|part| part == other.words)
     }
 
-    /// Whether the other name is the first or the last parts of this one.
+    /// Returns whether the other name is the first or last parts of this one.
     fn extends(&self, other: &Self) -> bool {
         let ends = self.words.ends_with(&other.words)
             && self.parts.contains(&(self.words.len() - other.words.len()));
         !other.is_empty() && (self.begins_with(other) || ends)
     }
 
-    /// Whether the other name is the first parts of this one.
+    /// Returns whether the other name is the first parts of this one.
     fn begins_with(&self, other: &Self) -> bool {
         let behind = other.words.len();
         !other.is_empty()
@@ -119,7 +119,6 @@ impl Name {
             && (behind == self.words.len() || self.parts.contains(&behind))
     }
 
-    /// The first words of this name.
     fn up_to(&self, words: usize) -> Self {
         Self {
             text: self.text.clone(),
@@ -129,19 +128,18 @@ impl Name {
         }
     }
 
-    /// The first part, if it is as wanted.
+    /// Returns the first part, if it satisfies `wanted`.
     fn first_part_if(&self, wanted: impl Fn(&Self) -> bool) -> Option<Self> {
         Some(self.up_to(self.first_part().len())).filter(wanted)
     }
 
-    /// The words of the first part.
     fn first_part(&self) -> &[u64] {
         let end = self.parts.get(1).copied().unwrap_or(self.words.len());
         self.words.get(..end).unwrap_or_default()
     }
 
-    /// The number that is replaced by another in two places or more, where nothing else differs: the title of a manual
-    /// that repeats its edition, as in "Icon (Java SE 17 & JDK 17)".
+    /// Returns the number that differs, twice or more, if nothing else does: the edition in "Icon (Java SE 17 & JDK
+    /// 17)".
     fn edition(&self, other: &Self) -> Option<[String; 2]> {
         let mut pairs = self.words.iter().zip(&other.words).enumerate();
         let mut replaced: Option<(usize, u64, u64)> = None;
@@ -165,7 +163,7 @@ impl Name {
         self.places.get(at).and_then(|place| self.text.get(place.clone())).unwrap_or_default()
     }
 
-    /// The words that stand in place of each other, if both names are of one pattern. A sentence is no name.
+    /// Returns the words that replace each other, if both names have one pattern and are not sentences.
     fn differing(&self, other: &Self) -> Option<[Range<usize>; 2]> {
         let same = |(one, other): &(&u64, &u64)| one == other;
         let head = self.words.iter().zip(&other.words).take_while(same).count();
@@ -177,18 +175,17 @@ impl Name {
     }
 }
 
-/// Heading and title of a page.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub(super) heading: Name,
     pub(super) title: Name,
-    /// The title without its last part, which on another site is the site's name.
+    /// The title without its last part. On different sites, that part is the site's name.
     alone: Name,
-    /// The title is the name of a file.
+    /// Whether the title is a file name.
     is_file: bool,
 }
 
-/// The relation of two pages' names, and the names that tell.
+/// Returns the relation of the names of two pages, and the names that determine it.
 fn relation(
     [one, other]: [&Names; 2],
     one_site: bool,
@@ -202,7 +199,7 @@ fn relation(
     if !titled {
         return of_names(headings);
     }
-    // "stream Class Hierarchy" and "dom Class Hierarchy": the heading says what kind of page it is.
+    // "stream Class Hierarchy" and "dom Class Hierarchy": the heading is only the kind of the page.
     let kind =
         [one, other].map(|page| page.title.first_part_if(|part| part.contains(&page.heading)));
     let of_kind = match kind {
@@ -222,7 +219,7 @@ fn relation(
         if !headed || headings[0] == headings[1] {
             return (NameRelation::Same, titles);
         }
-        // A title that its page does not speak of may be that of the whole site; then the headings are names.
+        // A title that the text does not mention may be that of the whole site. Then the headings are the names.
         let replaced = headings[0]
             .differing(headings[1])
             .is_some_and(|[one, other]| !one.is_empty() && !other.is_empty());
@@ -248,11 +245,11 @@ fn relation(
     if begins_long && !(good && good_other) {
         return (NameRelation::Same, titles);
     }
-    // A heading that its title does not know names nothing.
+    // A heading that is missing in its title is not a name.
     of_names(if headed && good && good_other && !of_kind { headings } else { titles })
 }
 
-/// Whether a title is the name of a file, as `class-and-style.md`.
+/// Returns whether a title is a file name, such as `class-and-style.md`.
 fn names_file(title: &str) -> bool {
     let ending = title.trim().rsplit_once('.').map(|(_, ending)| ending);
     !title.trim().contains(char::is_whitespace)
@@ -262,7 +259,6 @@ fn names_file(title: &str) -> bool {
         })
 }
 
-/// Letters of the ending of a file's name.
 const MAX_FILE_ENDING: usize = 5;
 
 fn of_names(names: [&Name; 2]) -> (NameRelation, [&Name; 2]) {
@@ -278,7 +274,7 @@ fn of_names(names: [&Name; 2]) -> (NameRelation, [&Name; 2]) {
     (relation, names)
 }
 
-/// A heading without "Chapter 62." before it, which changes from edition to edition.
+/// Removes a leading "Chapter 62.", whose number may differ between editions.
 fn without_chapter(text: &str) -> &str {
     let Some((word, rest)) = text.trim_start().split_once(char::is_whitespace) else { return text };
     let Some((number, rest)) = rest.trim_start().split_once(char::is_whitespace) else {
@@ -291,8 +287,7 @@ fn without_chapter(text: &str) -> &str {
     if chapter && numbered && !rest.trim().is_empty() { rest } else { text }
 }
 
-/// The parts of a name: they are set off by punctuation with a space beside it or between characters of a script
-/// without spaces, or by brackets. `std::net` and `time_t` are one.
+/// Splits a name at brackets, and at punctuation beside a space or CJK character. `std::net` and `time_t` stay whole.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(name);
     std::iter::from_fn(move || {
@@ -340,7 +335,7 @@ impl Names {
         Self { heading: Name::of(heading), title: name, alone, is_file: names_file(title) }
     }
 
-    /// The words of the title that the other title does not have, without numbers: these may be of an edition.
+    /// Returns the words of the title that the other title lacks, except numbers, which may be editions.
     pub(super) fn own_title_words(&self, other: &Self) -> Vec<u64> {
         let title = &self.title;
         let own = |at: &usize| !is_number(title.word(*at));
@@ -348,19 +343,19 @@ impl Names {
         words.copied().filter(|word| !other.title.words.contains(word)).collect()
     }
 
-    /// Whether the heading is part of the title: a good name.
+    /// Returns whether the title contains the heading.
     fn is_good(&self) -> bool {
         self.title.contains(&self.heading)
     }
 
-    /// Whether the title says something of what the heading says.
+    /// Returns whether the title has at least half of the heading's words.
     fn is_titled(&self) -> bool {
         let known = self.heading.words.iter().filter(|word| self.title.words.contains(word));
         !self.heading.is_empty() && known.count() as f64 >= KNOWN * self.heading.words.len() as f64
     }
 }
 
-/// Two names, and the words of each that stand in place of the other's.
+/// Two names, and the words of each that replace those of the other.
 pub(super) struct Named<'n> {
     pub(super) relation: NameRelation,
     pub(super) names: [&'n Name; 2],
@@ -368,7 +363,7 @@ pub(super) struct Named<'n> {
 }
 
 impl<'n> Named<'n> {
-    /// Compares names: `known` says which share of a name's words a text has.
+    /// Compares names. `known` returns the share of a name's words that a text contains.
     pub(super) fn of(
         pages: [&'n Names; 2],
         one_site: bool,
@@ -380,14 +375,13 @@ impl<'n> Named<'n> {
         Named { relation, names, differing: differing.unwrap_or(all) }
     }
 
-    /// The words of one name that the other does not have.
+    /// Returns the words of one name that the other lacks.
     pub(super) fn own_words(&self, side: usize) -> impl Iterator<Item = u64> + '_ {
         let theirs = &self.names[1 - side].words;
         self.names[side].words.iter().copied().filter(|word| !theirs.contains(word))
     }
 
-    /// [`own_words`](Self::own_words) of at least four letters, or of a script without spaces. Shorter words occur in
-    /// every text.
+    /// [`own_words`](Self::own_words) of at least four letters, or CJK. Shorter words occur in every text.
     pub(super) fn own_long_words(&self, side: usize) -> Vec<u64> {
         let name = self.names[side];
         let own: Vec<u64> = self.own_words(side).collect();
@@ -402,12 +396,12 @@ impl<'n> Named<'n> {
             .collect()
     }
 
-    /// The numbers of the editions in the titles.
+    /// Returns the numbers of two editions.
     pub(super) fn edition(&self) -> Option<[String; 2]> {
         self.names[0].edition(self.names[1])
     }
 
-    /// The words of a name that stand in place of the other's, as text.
+    /// Returns the words of a name that replace those of the other, as text.
     pub(super) fn own_phrase(&self, side: usize) -> String {
         let name = self.names[side];
         let places = name.places.get(self.differing[side].clone()).unwrap_or_default();

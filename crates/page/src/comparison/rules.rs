@@ -1,4 +1,4 @@
-//! The rules: what differs, and whether it makes two pages.
+//! The rules that decide whether a difference makes two pages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,76 +10,76 @@ use crate::difference::{
     phrases, summaries,
 };
 
-/// Words of the longest name that is not a headline. Headlines are rewritten.
+/// Maximum number of words of a short name. Longer names are headlines, which editors rewrite.
 const SHORT_NAME: usize = 5;
-/// Words of the shortest text that is more than its template.
+/// Texts with fewer words must not differ.
 const FEW_WORDS: usize = 15;
-/// Words of the shortest text that is compared although it does not mention its name.
+/// With fewer words, a text must mention its name.
 const TEMPLATE_WORDS: usize = 200;
-/// Smallest share of the words of its name that a text mentions.
+/// Minimum share of its name's words that a text mentions.
 const SPEAKS: f64 = 0.25;
-/// A phrase that is replaced, and so large a share of the words, are the mark of a template.
+/// Minimum share of the words that substitutions must affect to indicate a template.
 const SUBSTITUTED: f64 = 0.008;
-/// Words from which on a substitution under one name is an edit.
+/// Minimum number of words of a text under the same name in which substitutions are edits.
 const EDITED_WORDS: usize = 400;
-/// Cells with numbers that differ: number, and share of all such cells.
+/// Differing cells with numbers: minimum count, and minimum share of all such cells.
 const CELLS: (usize, f64) = (2, 0.3);
-/// Numbers that differ: how many, in how many lines, share of the page's numbers, share of its words.
+/// Differing numbers: minimum count, number of lines, share of the page's numbers, share of its words.
 const NUMBERS: (usize, usize, f64, f64) = (2, 2, 0.3, 0.015);
-/// Largest share of unique text under the same name: in both pages, in one.
+/// Maximum share of unique text under the same name: in both pages, in one.
 const OWN: [f64; 2] = [0.15, 0.7];
 /// The same under different names.
 const OWN_OTHER_NAME: [f64; 2] = [0.03, 0.15];
-/// Share and number of unique words from which on a page is not a copy of another site's page.
+/// With this share and number of unique words, a page is not a copy of another site's page.
 const OWN_OTHER_SITE: (f64, usize) = (0.2, 50);
-/// Words of the shortest sentence.
+/// Minimum number of words of a sentence.
 const SENTENCE: usize = 8;
-/// Words for each number of a line. With fewer it is a box of measures: the weather, stock prices.
+/// Minimum number of words per number in a sentence. With fewer, a line is a box: weather, stock prices.
 const PER_NUMBER: usize = 4;
-/// More numbers than these differ in one sentence alone: this share of its numbers, this share of the page's words.
+/// Differing numbers in one sentence: minimum share of its numbers, and of the page's words.
 const OF_SENTENCE: (f64, f64) = (0.6, 0.01);
-/// Places from which on a replaced number is that of a chapter or edition.
+/// A number replaced in this number of places or more belongs to a chapter or edition.
 const RENUMBERED: usize = 3;
-/// Letters of the longest ending by which two words of one stem differ.
+/// Maximum number of letters in the ending of two words with one stem.
 const MAX_ENDING: usize = 3;
 
-/// Why two pages are one, or two.
+/// The reason for a verdict about two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Reason {
     /// The words are equal.
     EqualText,
-    /// Nothing differs but dates, counters and numbers of sections.
+    /// Only dates, counters, section numbers and moved lines differ.
     Volatile,
-    /// Little differs.
+    /// The difference is small.
     LittleDiffers,
-    /// Each page has a word of its own name in its text that the other one has neither in its name nor in its text.
+    /// Each text contains a word of its name that the other page lacks in name and text.
     NameInText,
-    /// Their names are of one pattern, with other words in one place.
+    /// The names have one pattern and differ in one place.
     NamePattern,
-    /// They have other names.
+    /// The names differ.
     OtherName,
-    /// A text does not speak of its name: it is the template's.
+    /// A text does not mention its name: it comes from the template.
     TemplateText,
-    /// A word or phrase is replaced by another one wherever it is.
+    /// A word or phrase is replaced in every place.
     Substitution,
-    /// The numbers in tables differ.
+    /// Numbers in tables differ.
     TableCells,
-    /// The numbers in the text differ.
+    /// Numbers in the text differ.
     Numbers,
-    /// A text of few words differs.
+    /// A text of fewer than 15 words differs.
     FewWords,
-    /// A part of one page, or of each, is not in the other.
+    /// A part of one page, or of each, is missing in the other.
     OwnText,
 }
 
 impl Reason {
-    /// Whether it makes two pages one.
+    /// Returns whether the two are one page.
     pub const fn same(self) -> bool {
         matches!(self, Self::EqualText | Self::Volatile | Self::LittleDiffers)
     }
 
-    /// The reason in words.
+    /// Returns the reason in words.
     pub const fn describe(self) -> &'static str {
         match self {
             Self::EqualText => "the words are equal",
@@ -97,7 +97,7 @@ impl Reason {
         }
     }
 
-    /// The reason as a name in logs.
+    /// Returns the name of the reason in logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EqualText => "equal-text",
@@ -116,33 +116,33 @@ impl Reason {
     }
 }
 
-/// What a comparison finds.
+/// Result of a comparison.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The reason, and with it the verdict.
+    /// The reason; it implies the verdict.
     pub reason: Reason,
     /// The relation of the names.
     pub names: NameRelation,
-    /// The words of each name that stand in place of the other's.
+    /// The words of each name that replace those of the other.
     pub differing_names: [String; 2],
-    /// What differs in the texts, where the names did not decide.
+    /// Difference of the texts; `None` if the names decided.
     pub difference: Option<Difference>,
 }
 
 impl Outcome {
-    /// Whether the pages are one.
+    /// Returns whether the two are one page.
     pub const fn same(&self) -> bool {
         self.reason.same()
     }
 
-    /// Returns what differs: the names first, then the texts.
+    /// Returns the differences, first of the names, then of the texts.
     pub fn summaries(&self, page: &Compared, kept: &Compared) -> Vec<Summary> {
         let texts = self.difference.as_ref();
         let texts = texts.map(|difference| summaries(difference, [page.words(), kept.words()]));
         self.named().into_iter().chain(texts.into_iter().flatten()).collect()
     }
 
-    /// Returns in words what differs. `names` are those of the two pages in a sentence.
+    /// Returns the differences as phrases. `names` denote the two pages in them.
     pub fn phrases(&self, page: &Compared, kept: &Compared, names: [&str; 2]) -> Vec<String> {
         let named = self.named().map(|summary| summary.phrase(names));
         let texts = self.difference.as_ref();
@@ -161,13 +161,13 @@ impl Outcome {
     }
 }
 
-/// Compares a page with one that is kept; `one_site` says whether they are of one site.
+/// Compares a page with a kept page; `one_site` means that both are on one site.
 ///
-/// The outcome is the same in both orders, except for one rule: a page of another site with text of its own is no copy
-/// ([`Reason::OwnText`]), while one that the kept page contains is.
+/// Swapped pages give the same outcome, with one exception. A page of another site with unique text is not a copy
+/// ([`Reason::OwnText`]), but a page is one if the kept page contains it.
 ///
 /// # Complexity
-/// That of [`compare`], where the names do not decide.
+/// That of [`compare`], unless the names decide.
 pub fn compare_pages(page: &Compared, kept: &Compared, one_site: bool) -> Outcome {
     let pages = [page, kept];
     let known = |side: usize, name: &Name| pages[side].share_known(name);
@@ -198,7 +198,6 @@ impl Pair<'_> {
         self.pages.map(Compared::words)
     }
 
-    /// The number of words of the shorter text.
     fn fewest(&self) -> usize {
         let [one, other] = self.words().map(Words::len);
         one.min(other)
@@ -226,7 +225,7 @@ impl Pair<'_> {
         if self.named.names.iter().all(|name| name.words.len() <= SHORT_NAME) {
             return Some(Reason::OtherName);
         }
-        // Of the words that the other name does not have.
+        // Only words that the other name lacks.
         let speaks = |side: usize| {
             let own = self.named.own_long_words(side);
             let known = own.iter().filter(|word| self.pages[side].knows(**word)).count();
@@ -236,8 +235,7 @@ impl Pair<'_> {
             .then_some(Reason::TemplateText)
     }
 
-    /// Whether a word of one title alone is in that page's text, and not in the other's: "Tee - Navy" under the heading
-    /// "Tee".
+    /// Returns whether a word of only this title is only in this text: "Tee - Navy" under the heading "Tee".
     fn has_title_word(&self, side: usize) -> bool {
         let (own, other) = (self.pages[side], self.pages[1 - side]);
         let words = own.names.own_title_words(&other.names);
@@ -273,7 +271,7 @@ impl Pair<'_> {
         if difference.parts.iter().all(|part| volatile(part.kind)) {
             return Reason::Volatile;
         }
-        // What was moved is the other's too, but no more often than it is there.
+        // Moved lines are in both texts, unless one repeats them.
         let contained = difference.containment();
         let lacking = |side: usize| 1.0 - contained[side];
         let [one, other] = difference.own_shares();
@@ -298,7 +296,7 @@ impl Pair<'_> {
         own.iter().all(|own| *own >= least && *own as f64 >= share * most)
     }
 
-    /// Whether a word of one name stands in the text where the other text has a word of the other name.
+    /// Returns whether a word of one name is replaced in the text by a word of the other name.
     fn names_replace_each_other(&self, difference: &Difference) -> bool {
         if self.named.relation != NameRelation::Other {
             return false;
@@ -330,7 +328,7 @@ impl Pair<'_> {
         !self.is_edited() && words > 0 && words as f64 >= SUBSTITUTED * self.fewest() as f64
     }
 
-    /// Whether it is a long text under one name: what is replaced in it is an edit.
+    /// Returns whether this is a long text under one name, in which replacements are edits.
     fn is_edited(&self) -> bool {
         self.named.relation == NameRelation::Same && self.fewest() >= EDITED_WORDS
     }
@@ -383,12 +381,11 @@ impl Pair<'_> {
     }
 }
 
-/// The words of a part, as substitutions name them.
 fn phrases_of(part: &Part, [first, second]: [&Words; 2]) -> (String, String) {
     (first.phrase(part.first.clone()), second.phrase(part.second.clone()))
 }
 
-/// Whether two words are one with another ending, as "detail" and "details".
+/// Returns whether two words differ only in their ending, like "detail" and "details".
 fn same_stem(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     short.len() > MAX_ENDING

@@ -1,10 +1,10 @@
-//! Own pages for each rule.
+//! Examples for each rule.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Sentences about a village, of which each text takes some.
+/// Sentences for test texts.
 const VILLAGE: [&str; 8] = [
     "When the river rose in the spring the people of the village moved their animals to the hill.",
     "They waited there until the water had gone down again, as they did each year after the snow.",
@@ -65,7 +65,7 @@ fn a_variant_that_only_the_title_names_is_another_page() {
     };
     assert_eq!(reason(&tee("Navy"), &tee("Rust")), Reason::NameInText);
     assert!(reason(&tee("Navy"), &tee("Navy")).same());
-    // Of an article in two sections neither text speaks.
+    // An article under two section names that the text does not mention.
     let article = |section: &str| {
         titled("The river", &format!("The river - {section} - Paper"), &village(), "")
     };
@@ -98,7 +98,7 @@ fn editions_chapters_and_site_names_are_no_part_of_a_name() {
         titled("Method summary", &title, &format!("{text}\nIn the kit since {number}"), "")
     };
     assert!(reason(&edition(17), &edition(21)).same());
-    // The heading says what kind of page it is.
+    // The heading is the kind of the page.
     let tree =
         |package: &str| titled("Class tree", &format!("org.{package} Class tree (Kit)"), &text, "");
     assert_eq!(reason(&tree("stream"), &tree("table")), Reason::NamePattern);
@@ -151,7 +151,7 @@ fn numbers_in_tables_and_in_the_text_make_two_pages() {
         titled("Market report", "Market report", &(market + &VILLAGE[..3].join("\n")), "")
     };
     assert_eq!(reason(&report(212, 180), &report(219, 171)), Reason::Numbers);
-    // The weather beside the text.
+    // A weather box beside the text.
     let weather = |degrees: u32| {
         let wind =
             format!("Weather: {degrees} °C, humidity {}%, wind {} km/h", degrees + 40, degrees + 9);
@@ -216,7 +216,7 @@ fn hostile_pages_end_in_time() {
             compare_pages(one, other, true);
         }
     }
-    // Sixteen comparisons, in a build without optimisation.
+    // 16 comparisons in a debug build.
     assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
 }
 
@@ -244,7 +244,7 @@ proptest! {
 }
 
 proptest! {
-    /// The quick test for lines that cannot be the heading excludes no line that is.
+    /// The quick check for headings never excludes a line that is the heading.
     #[test]
     fn a_line_is_the_name_if_it_has_the_same_words(
         name in "[a-cA-C' .(:-]{0,12}|[a-cé中]{0,6}",

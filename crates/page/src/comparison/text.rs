@@ -1,14 +1,14 @@
-//! What is kept of a page so that later pages can be compared with it.
+//! The part of a page that is stored for later comparisons.
 
 use hapax_extract::{Basis, Document, Reason};
 
-/// Words of the longest cell of a table whose content is compared as a whole.
+/// Longer cells are not compared as cells.
 const MAX_CELL_WORDS: usize = 12;
-/// Bytes of a text that are kept: more than [`MAX_WORDS`](crate::difference::MAX_WORDS) words have in most languages.
+/// Maximum number of bytes of the text; [`MAX_WORDS`](crate::difference::MAX_WORDS) words seldom need more.
 pub const MAX_TEXT_BYTES: usize = 256 << 10;
-/// Bytes of the cells that are kept.
+/// Maximum number of bytes of the cells.
 const MAX_CELL_BYTES: usize = 16 << 10;
-/// The first byte of the encoded form.
+/// First byte of the encoded form.
 const VERSION: u8 = 1;
 
 /// Heading, title, text and cells of a page.
@@ -18,17 +18,17 @@ pub struct PageText {
     pub heading: String,
     /// The title, with the site's name.
     pub title: String,
-    /// The text that is compared: kept blocks, one a line.
+    /// The comparison text: kept blocks, one per line.
     pub text: String,
-    /// Short cells of tables, one a line, whether the tables were kept or dropped.
+    /// Short table cells, one per line, of kept and dropped tables.
     pub cells: String,
 }
 
 impl PageText {
-    /// Takes what is compared from a document.
+    /// Copies the compared parts of a document.
     ///
     /// # Complexity
-    /// Linear in the text; at most 272 KiB are kept.
+    /// Linear in the text; stores at most 272 KiB.
     pub fn of(document: &Document, basis: &Basis) -> Self {
         let mut cells = String::new();
         for block in document.blocks.iter().filter(|block| block.cell) {
@@ -49,8 +49,8 @@ impl PageText {
         }
     }
 
-    /// Returns the bytes from which [`decode`](Self::decode) makes the same again: a byte for the version, then for
-    /// each of heading, title, cells and text its length (four bytes, little endian) and its UTF-8.
+    /// Encodes the page for [`decode`](Self::decode): a version byte, then for heading, title, cells and text the
+    /// length (four bytes, little endian) and the UTF-8.
     pub fn encode(&self) -> Vec<u8> {
         let parts = [&self.heading, &self.title, &self.cells, &self.text];
         let mut bytes =
@@ -63,7 +63,7 @@ impl PageText {
         bytes
     }
 
-    /// Reads the encoded form; `None` if it is damaged or of a later version.
+    /// Decodes the encoded form; `None` if it is damaged or of a later version.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (version, mut rest) = bytes.split_first()?;
         let mut part = || {

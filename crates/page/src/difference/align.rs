@@ -1,16 +1,13 @@
-//! A longest common subsequence of two sequences of words.
-
 use std::collections::HashMap;
 
-/// Pairs of equal words in both sequences, in order: a longest common subsequence. Of several equally long ones
-/// always the same.
+/// Returns pairs of equal words in order: a longest common subsequence, deterministic if there are several.
 ///
 /// # Complexity
-/// Time O(n m / 64), much less where words are seldom repeated; memory O(n + m).
+/// Time O(n m / 64), less if words are seldom repeated; memory O(n + m).
 ///
 /// # References
-/// D. S. Hirschberg, "A linear space algorithm for computing maximal common subsequences", 1975; M. Crochemore et al.,
-/// "A fast and practical bit-vector algorithm for the longest common subsequence problem", 2001.
+/// D. S. Hirschberg, "A linear space algorithm for computing maximal common subsequences", 1975; M. Crochemore et
+/// al., "A fast and practical bit-vector algorithm for the longest common subsequence problem", 2001.
 pub(super) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     split(a, b, (0, 0), &mut pairs);
@@ -39,7 +36,7 @@ fn split(a: &[u64], b: &[u64], (from_a, from_b): (usize, usize), pairs: &mut Vec
             let before = lengths(first.iter(), inner_b.iter());
             let behind = lengths(second.iter().rev(), inner_b.iter().rev());
             let sums = before.iter().zip(behind.iter().rev()).map(|(one, other)| one + other);
-            // The first of the best, on every platform.
+            // The first maximum, so that every platform splits alike.
             let best = sums.enumerate().fold(
                 (0, 0),
                 |best, (at, sum)| {
@@ -55,13 +52,13 @@ fn split(a: &[u64], b: &[u64], (from_a, from_b): (usize, usize), pairs: &mut Vec
     pairs.extend((0..tail).map(|at| (end_a + at, end_b + at)));
 }
 
-/// The length of a longest common subsequence of `a` with each beginning of `b`, the empty one first.
+/// Returns the length of a longest common subsequence of `a` with each prefix of `b`, the empty one first.
 fn lengths<'w>(
     a: impl Iterator<Item = &'w u64>,
     b: impl ExactSizeIterator<Item = &'w u64>,
 ) -> Vec<usize> {
     let count = b.len();
-    // The places of each word of `b`, 64 in a block.
+    // Positions of each word of `b`, as masks of 64 bits.
     let mut places: HashMap<u64, Vec<(usize, u64)>> = HashMap::with_capacity(count);
     for (at, word) in b.enumerate() {
         let blocks = places.entry(*word).or_default();
@@ -70,13 +67,13 @@ fn lengths<'w>(
             _ => blocks.push((at / 64, 1 << (at % 64))),
         }
     }
-    // A zero bit: the common subsequence with the beginning up to here is longer than with the one before.
+    // A zero bit: the subsequence with the prefix up to here is longer than with the prefix before.
     let mut row = vec![u64::MAX; count.div_ceil(64)];
     for word in a {
         let Some(blocks) = places.get(word) else { continue };
         let mut carry_to: Option<usize> = None;
         for &(block, mask) in blocks {
-            // The carry of the block before, through blocks without the word.
+            // Propagate the previous carry through blocks without the word.
             while let Some(at) = carry_to.filter(|at| *at < block) {
                 carry_to = carry(&mut row, at);
             }
@@ -99,7 +96,7 @@ fn lengths<'w>(
     std::iter::once(0).chain(zeros).collect()
 }
 
-/// Adds a carry to a block without the word. Returns the block that the next carry goes to.
+/// Adds a carry to a block without the word. Returns the block that receives the next carry.
 fn carry(row: &mut [u64], at: usize) -> Option<usize> {
     let bits = row.get_mut(at)?;
     let (sum, over) = bits.overflowing_add(1);
@@ -113,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// The textbook table.
+    /// The textbook algorithm.
     fn slow(a: &[u64], b: &[u64]) -> usize {
         let mut row = vec![0; b.len() + 1];
         for x in a {

@@ -1,30 +1,30 @@
-//! What differs: dates and counters change on one page, numbers and words tell pages apart.
+//! Classifies differences. Dates and counters change on one page; other numbers and words distinguish pages.
 
 use hapax_extract::{is_counting, is_referring};
 
-/// What a part of a difference is.
+/// The kind of a part of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PartKind {
     /// Dates, times of day and relative times.
     Date,
-    /// Numbers beside a word of counting: views, comments.
+    /// Numbers beside a word of counting, such as views and comments.
     Counter,
     /// Numbers of sections, figures and the like.
     Reference,
     /// Other numbers.
     Number,
-    /// Words that stand in place of others.
+    /// Words that replace others.
     Words,
-    /// Lines of the first text alone.
+    /// Lines that only the first text has.
     Removed,
-    /// Lines of the second text alone.
+    /// Lines that only the second text has.
     Added,
-    /// Lines that the other text has in another place, in other words joined or cut.
+    /// Lines that the other text has in another place, or split or joined differently.
     Moved,
 }
 
-/// Words of time in languages of many pages.
+/// Words in dates and times, in languages of the Latin script.
 const TIME: &[&str] = &[
     "abril",
     "ago",
@@ -201,7 +201,7 @@ const TIME: &[&str] = &[
     "września",
 ];
 
-/// The same, character by character, and words in other scripts.
+/// The same in other scripts; Chinese and Japanese words are single characters.
 const TIME_ELSEWHERE: &[&str] = &[
     "августа",
     "апреля",
@@ -235,13 +235,13 @@ const TIME_ELSEWHERE: &[&str] = &[
     "月",
 ];
 
-/// No line of dates or counters has more words.
+/// Maximum number of words in a line of dates or counters.
 const LONGEST: usize = 48;
-/// A line of so few other words beside numbers is one of dates or counters alone.
+/// Maximum number of other words in such a line, and minimum number of numbers in a date without a word of time.
 const FEW: usize = 3;
-/// Digits of a number of years.
+/// Number of digits of a year.
 const YEAR: usize = 4;
-/// Days of a month, hours, minutes: no number of a date but a year is greater.
+/// Maximum of the numbers in a date except years: days, hours, minutes.
 const GREATEST: u32 = 60;
 
 pub(crate) fn is_number(word: &str) -> bool {
@@ -253,8 +253,8 @@ fn is_time(word: &str) -> bool {
     TIME.contains(&word) || TIME_ELSEWHERE.contains(&word)
 }
 
-/// Returns whether a word is a part of a date or a time: a small number or a year, also with its unit (`12h`, `3pm`, `1st`),
-/// or several of these with a `t` before them (`05t08`, `t14`).
+/// Returns whether a word is part of a date or time: a small number or a year, optionally with a unit (`12h`,
+/// `3pm`, `1st`), or several of these joined by `t` (`05t08`, `t14`).
 ///
 /// # Complexity
 /// Linear in the word.
@@ -264,7 +264,6 @@ fn is_of_date(mut word: &str) -> bool {
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = word.split_at(digits);
         let small = number.parse::<u32>().is_ok_and(|value| value <= GREATEST);
-        // `2026` alone, `20261127` and `t14` of a time stamp.
         let year = digits == YEAR && (number.starts_with("19") || number.starts_with("20"));
         if digits == 0 || !(small || year) {
             return false;
@@ -280,14 +279,13 @@ fn is_of_date(mut word: &str) -> bool {
     }
 }
 
-/// What a line is that the other text lacks: dates, a counter, or `None` for any other.
+/// Returns whether a line consists of dates or a counter; `None` for any other line.
 pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<PartKind> {
     if words.clone().nth(LONGEST).is_some() {
         return None;
     }
     let numbers = words.clone().filter(|word| is_number(word)).count();
     if numbers == 0 {
-        // "Yesterday", "today".
         let mut all = words.clone().peekable();
         let any = all.peek().is_some();
         return (any && all.all(is_time)).then_some(PartKind::Date);
@@ -308,7 +306,7 @@ pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Optio
     }
 }
 
-/// What two runs of words are that stand in each other's place, between these words of their line.
+/// Classifies two runs of words that replace each other. `beside` are the words around them.
 pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKind {
     let both = || first.iter().chain(second).copied();
     let mut numbers = both().filter(|word| is_number(word)).peekable();

@@ -1,4 +1,4 @@
-//! The difference of two texts, read: what is equal, what differs, and of which kind that is.
+//! Compares two texts: which words are equal, which differ, and the kind of each difference.
 //!
 //! ```
 //! use hapax_page::difference::{PartKind, Words, compare};
@@ -29,27 +29,26 @@ pub(crate) use self::kind::{is_counter_line, is_number};
 use self::align::align;
 use self::kind::{of_line, of_run};
 
-/// Words of each text that are aligned; beyond them lines are compared as a whole.
+/// Maximum number of aligned words per text; beyond them, whole lines are compared.
 pub const MAX_ALIGNED: usize = 6_000;
-/// A line with a smaller share of its words aligned is one of its own.
+/// A line with a smaller share of aligned words is unique to its text.
 const OWN_LINE: f64 = 0.4;
-/// A line is moved if the other text has this share of its shingles.
+/// A line counts as moved if the other text has this share of its shingles.
 const MOVED: f64 = 0.8;
-/// Words of a shingle.
 const SHINGLE: usize = 3;
-/// Words of a run on each side that may be what a template puts in.
+/// Maximum number of words on each side of a substitution.
 const MAX_PUT_IN: usize = 5;
-/// Words beside a run that say what its numbers are.
+/// Number of words on each side of a run that show the meaning of its numbers.
 const BESIDE: usize = 3;
 
-/// A part that differs, with its words in both texts.
+/// A differing part, with its word ranges in both texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What it is.
+    /// The kind of difference.
     pub kind: PartKind,
-    /// Its words in the first text.
+    /// Range in the first text.
     pub first: Range<usize>,
-    /// Its words in the second text.
+    /// Range in the second text.
     pub second: Range<usize>,
 }
 
@@ -58,29 +57,29 @@ pub struct Part {
 pub struct Difference {
     /// The number of words of each text.
     pub words: [usize; 2],
-    /// Words that both have, each as often as in the one that has it less often.
+    /// Number of words in both texts, with multiplicity.
     pub shared: usize,
-    /// Words in lines or runs that the other text lacks; dates and counters do not count.
+    /// Number of words in lines or runs that the other text lacks. Dates and counters do not count.
     pub own: [usize; 2],
-    /// What differs, in the order of the first text.
+    /// The differing parts, in the order of the first text.
     pub parts: Vec<Part>,
-    /// A text is longer than is compared.
+    /// Whether a text is longer than the compared part.
     pub cut: bool,
 }
 
-/// A phrase of one text that another one replaces wherever it stands: the mark of a template.
+/// A phrase that the other text replaces in every place: typical of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Substitution {
-    /// In the first text.
+    /// The phrase in the first text.
     pub first: String,
-    /// In the second text.
+    /// The phrase in the second text.
     pub second: String,
-    /// In how many places.
+    /// Number of places.
     pub times: usize,
 }
 
 impl Difference {
-    /// Returns the Jaccard similarity of the words: 1 for two texts without words.
+    /// Returns the Jaccard similarity of the words; 1 if both texts are empty.
     pub fn jaccard(&self) -> f64 {
         let [first, second] = self.words;
         match first + second - self.shared {
@@ -89,19 +88,19 @@ impl Difference {
         }
     }
 
-    /// Returns the share of each text's words that the other text has.
+    /// Returns the share of each text's words that are in the other text.
     pub fn containment(&self) -> [f64; 2] {
         self.words.map(|words| if words == 0 { 1.0 } else { self.shared as f64 / words as f64 })
     }
 
-    /// Returns the share of each text that is its own.
+    /// Returns the unique share of each text.
     pub fn own_shares(&self) -> [f64; 2] {
         let [first, second] = self.words.map(|words| words.max(1) as f64);
         let [own_first, own_second] = self.own.map(|own| own as f64);
         [own_first / first, own_second / second]
     }
 
-    /// Returns the phrases that are replaced in two places or more, most often first.
+    /// Returns the phrases that are replaced in at least two places, most frequent first.
     pub fn substitutions(&self, first: &Words, second: &Words) -> Vec<Substitution> {
         let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
         let knows = |words: &Words| words.hashes().iter().copied().collect::<HashSet<u64>>();
@@ -131,12 +130,12 @@ impl Difference {
     }
 }
 
-/// Compares two texts. With the texts in the other order the result is the same, mirrored.
+/// Compares two texts. Swapped texts give the same result, mirrored.
 ///
 /// # Complexity
-/// Linear where lines are equal; words of other lines are aligned, [`MAX_ALIGNED`] of each text at most.
+/// Linear for equal lines. Words of other lines are aligned, at most [`MAX_ALIGNED`] per text.
 pub fn compare(first: &Words, second: &Words) -> Difference {
-    // Of several alignments that are equally long one is taken: the same in both orders.
+    // Choose the same one of several longest alignments in both orders.
     let order = first.len().cmp(&second.len()).then_with(|| first.hashes().cmp(second.hashes()));
     if order.is_le() {
         return Reading { texts: [first, second] }.read();
@@ -156,11 +155,11 @@ pub fn compare(first: &Words, second: &Words) -> Difference {
     difference
 }
 
-/// The lines of a text that the other one lacks.
+/// Lines that the other text lacks.
 struct Rest {
-    /// Their words, by number.
+    /// Indexes of their words.
     words: Vec<usize>,
-    /// For each line: its words, and where they begin in `words`.
+    /// Word range of each line, and its start in `words`.
     lines: Vec<(Range<usize>, usize)>,
 }
 
@@ -207,7 +206,7 @@ impl Reading<'_> {
         self.texts[side]
     }
 
-    /// The lines of each text that the other one does not have, in whatever order.
+    /// Returns the lines of each text that the other text lacks, in any order.
     fn rests(&self) -> [Rest; 2] {
         let mut counts: HashMap<&[u64], [usize; 2]> = HashMap::new();
         for side in 0..2 {
@@ -225,7 +224,7 @@ impl Reading<'_> {
                 let key = hashes.get(line.clone()).unwrap_or_default();
                 let met = met.entry(key).or_default();
                 *met += 1;
-                // The first ones have a partner.
+                // Occurrences up to the count in the other text are paired.
                 if counts.get(key).is_some_and(|counts| *met <= counts[1 - side]) {
                     continue;
                 }
@@ -236,7 +235,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Which lines have too little in common with the other text to be a version of one of its lines.
+    /// Returns the kind of each line without a counterpart in the other text; `None` for the other lines.
     fn own_lines(
         &self,
         side: usize,
@@ -269,7 +268,7 @@ impl Reading<'_> {
         rest.lines.iter().map(own).collect()
     }
 
-    /// Lines of one kind in a row are one part.
+    /// Adds unique lines. Adjacent lines of one kind become one part.
     fn put_own_lines(
         &self,
         side: usize,
@@ -301,7 +300,7 @@ impl Reading<'_> {
         put(last);
     }
 
-    /// Runs of words between aligned ones, in lines that are versions of each other.
+    /// Adds the runs of words between aligned words, in lines with a counterpart.
     fn put_runs(
         &self,
         rests: &[Rest; 2],
@@ -309,7 +308,7 @@ impl Reading<'_> {
         own: &[Vec<Option<PartKind>>; 2],
         difference: &mut Difference,
     ) {
-        // Whether each word of a rest is in a line of its own.
+        // For each word, whether its line is unique.
         let alone = [0, 1].map(|side| {
             let lines = rests[side].lines.iter().zip(&own[side]);
             let flags =
@@ -325,7 +324,7 @@ impl Reading<'_> {
                 words.collect::<Vec<usize>>()
             });
             let runs: Vec<Vec<usize>> = runs.collect();
-            // Lines of their own in between part a run.
+            // Unique lines in between split a run.
             let mut pieces = [0, 1].map(|side| in_a_row(&runs[side]).into_iter());
             loop {
                 let [first, second] = pieces.each_mut().map(Iterator::next);
@@ -344,7 +343,7 @@ impl Reading<'_> {
             runs[side].clone().map(|at| self.text(side).word(at)).collect::<Vec<&str>>()
         });
         let beside: Vec<&str> = (0..2).flat_map(|side| self.beside(side, &runs[side])).collect();
-        // A line of dates is one, in whatever form.
+        // If both lines are dates, the run is a date in any format.
         let kind = match [0, 1].map(|side| self.line_kind(side, &runs[side])) {
             [Some(one), Some(other)] if one == other => one,
             _ => of_run(&words[0], &words[1], &beside),
@@ -356,14 +355,12 @@ impl Reading<'_> {
         difference.parts.push(Part { kind, first, second });
     }
 
-    /// What the line of a run is.
     fn line_kind(&self, side: usize, run: &Range<usize>) -> Option<PartKind> {
         let text = self.text(side);
         let line = text.line(text.line_of(run.start));
         of_line(line.map(|at| text.word(at)))
     }
 
-    /// The words before and behind a run.
     fn beside(&self, side: usize, run: &Range<usize>) -> Vec<&str> {
         if run.is_empty() {
             return Vec::new();
@@ -373,13 +370,13 @@ impl Reading<'_> {
     }
 }
 
-/// The stretches of numbers in a row.
+/// Groups consecutive numbers into ranges.
 fn in_a_row(numbers: &[usize]) -> Vec<Range<usize>> {
     let stretches = numbers.chunk_by(|one, next| *next == one + 1);
     stretches.filter_map(|stretch| Some(*stretch.first()?..stretch.last()? + 1)).collect()
 }
 
-/// The number of words that both have, each as often as in the one that has it less often.
+/// Returns the number of words in both texts, with multiplicity.
 fn shared(a: &[u64], b: &[u64]) -> usize {
     let mut counts: HashMap<u64, usize> = HashMap::with_capacity(a.len());
     for word in a {

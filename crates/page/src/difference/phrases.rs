@@ -1,10 +1,10 @@
-//! Summaries of a difference, by kind and with examples, as data and as phrases.
+//! Summaries of a difference by kind, with examples, as data and as phrases.
 
 use super::{Difference, Part, PartKind, Words};
 
-/// Parts of one kind that are quoted.
+/// Maximum number of quoted parts per kind.
 const QUOTED: usize = 3;
-/// Words of a part that are quoted.
+/// Maximum number of quoted words per part.
 const MAX_QUOTED: usize = 8;
 
 /// The differences of one kind.
@@ -12,7 +12,7 @@ const MAX_QUOTED: usize = 8;
 pub struct Summary {
     /// The kind.
     pub kind: SummaryKind,
-    /// Number of words; of a substitution, number of places.
+    /// Number of words; for a substitution, number of places.
     pub words: usize,
     /// At most three examples, quoted.
     pub example: String,
@@ -45,7 +45,7 @@ pub enum SummaryKind {
 }
 
 impl SummaryKind {
-    /// Returns its name in the log, where the discarded page is the first text.
+    /// Returns the name in the log, where the discarded page is the first text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -63,7 +63,7 @@ impl SummaryKind {
 }
 
 impl Summary {
-    /// Returns the summary as a phrase. `names` are the names of the two texts.
+    /// Returns the summary as a phrase. `names` denote the two texts in it.
     pub fn phrase(&self, names: [&str; 2]) -> String {
         let what = match self.kind {
             SummaryKind::Name => return format!("other name: {}", self.example),
@@ -85,7 +85,7 @@ impl Summary {
     }
 }
 
-/// Returns a summary for each kind, and one for each of the three most frequent substitutions; most significant first.
+/// Returns a summary per kind and of the three most frequent substitutions, most significant first.
 pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<Summary> {
     let mut all = Vec::new();
     for one in difference.substitutions(first, second).iter().take(QUOTED) {
@@ -116,7 +116,7 @@ pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<S
     all
 }
 
-/// Returns the summaries as phrases. `names` are the names of the two texts in a phrase.
+/// Returns the summaries as phrases. `names` denote the two texts in a phrase.
 pub fn phrases(difference: &Difference, texts: [&Words; 2], names: [&str; 2]) -> Vec<String> {
     let summaries = summaries(difference, texts);
     if summaries.is_empty() {

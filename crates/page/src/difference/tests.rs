@@ -105,7 +105,6 @@ proptest! {
         prop_assert_eq!(one.shared, other.shared);
         prop_assert_eq!(one.own, [other.own[1], other.own[0]]);
         prop_assert_eq!(one.parts.len(), other.parts.len());
-        // No word is in two parts.
         let mut met = vec![0; one.words[0]];
         one.parts.iter().flat_map(|part| part.first.clone()).for_each(|at| met[at] += 1);
         prop_assert!(met.iter().all(|times| *times <= 1));

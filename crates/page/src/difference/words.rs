@@ -1,30 +1,27 @@
-//! A text as words and lines.
-
 use std::ops::Range;
 
 use hapax_extract::for_each_word;
 
 use crate::evidence::HASH;
 
-/// Words that are read of a text; the rest is left out.
+/// Maximum number of words read from a text; the rest is ignored.
 pub const MAX_WORDS: usize = 20_000;
 
-/// A text, cut into words and lines. Words are folded (NFKC, lower case); of scripts without spaces each character is
-/// one.
+/// A text, split into words (NFKC, lower case) and lines. In scripts without spaces, each character is a word.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// All words, one after the other.
+    /// All words, concatenated.
     text: String,
-    /// Where each word ends there.
+    /// End of each word in `text`.
     ends: Vec<usize>,
     hashes: Vec<u64>,
-    /// The number of words up to the end of each line that has words.
+    /// For each line with words, the number of words up to its end.
     lines: Vec<usize>,
     cut: bool,
 }
 
 impl Words {
-    /// Cuts a text.
+    /// Splits a text.
     ///
     /// # Complexity
     /// Linear in the text.
@@ -32,7 +29,6 @@ impl Words {
         Self::of_lines(text.lines())
     }
 
-    /// Cuts lines.
     pub(crate) fn of_lines<'l>(lines: impl Iterator<Item = &'l str>) -> Self {
         let mut all = Self::default();
         for line in lines {
@@ -66,30 +62,30 @@ impl Words {
         self.hashes.is_empty()
     }
 
-    /// Returns whether the text has more words than are read.
+    /// Returns whether the text has more than [`MAX_WORDS`] words.
     pub const fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// The word of this number; an empty one beyond the last.
+    /// Returns the word at this index; an empty one beyond the last.
     pub fn word(&self, at: usize) -> &str {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         let end = self.ends.get(at).copied().unwrap_or(0);
         self.text.get(start.unwrap_or(0)..end).unwrap_or_default()
     }
 
-    /// Words in a row, with spaces between them.
+    /// Returns consecutive words, joined by spaces.
     pub fn phrase(&self, words: Range<usize>) -> String {
         let words: Vec<&str> = words.map(|at| self.word(at)).collect();
         words.join(" ")
     }
 
-    /// The number of the line that a word is in.
+    /// Returns the index of the line with this word.
     pub(crate) fn line_of(&self, word: usize) -> usize {
         self.lines.partition_point(|end| *end <= word)
     }
 
-    /// The words of the line of this number.
+    /// Returns the word range of a line.
     pub(crate) fn line(&self, number: usize) -> Range<usize> {
         let end = |number: usize| self.lines.get(number).copied();
         let start = number.checked_sub(1).map_or(Some(0), end);
@@ -101,7 +97,7 @@ impl Words {
         &self.hashes
     }
 
-    /// The words of each line.
+    /// Returns the word range of each line.
     pub(super) fn lines(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let starts = std::iter::once(0).chain(self.lines.iter().copied());
         starts.zip(self.lines.iter().copied()).map(|(start, end)| start..end)

@@ -1,8 +1,7 @@
-"""Near-duplicate pairs and clusters over more pages than one machine holds.
+"""Near-duplicate pairs and clusters of more pages than one machine can hold.
 
-``python -m hapax.batch --help`` is the command; :func:`run` the same from a program. See
-``hapax.batch.columns`` for functions on Arrow batches, ``hapax.batch.engine_spark`` for those on Spark's
-frames.
+The command is ``python -m hapax.batch --help``; from a program call :func:`run`. Functions on Arrow
+batches are in ``hapax.batch.columns``, those on Spark's frames in ``hapax.batch.engine_spark``.
 """
 
 from hapax.batch.columns import fingerprint_batch, fingerprint_batches, fingerprint_table

@@ -30,7 +30,7 @@ fingerprint to its survivor's. Pages without text have no fingerprint and no clu
 
 
 def size(text: str) -> int:
-    """Bytes, with or without a unit."""
+    """Parses a size in bytes, with or without a unit. Raises ``ValueError``."""
     for unit, factor in UNITS.items():
         if text.endswith(unit):
             return int(float(text.removesuffix(unit)) * factor)
@@ -38,6 +38,7 @@ def size(text: str) -> int:
 
 
 def parser(engine: str) -> argparse.ArgumentParser:
+    """Returns the parser of the command line; ``engine`` is the default engine."""
     parse = argparse.ArgumentParser(
         prog="python -m hapax.batch",
         description=__doc__,
@@ -61,8 +62,8 @@ def parser(engine: str) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, engine: str = "datafusion") -> int:
-    """Runs the job; the exit code is 0, 1 for bad input, or 2 for a wrong command line (as
-    ``SystemExit``) and where it could not be finished."""
+    """Runs the job. Returns the exit code: 0, 1 for bad input, or 2 if it could not finish. Raises
+    ``SystemExit`` with 2 for an invalid command line."""
     parse = parser(engine)
     given = parse.parse_args(arguments)
     options = Options(given.distance, given.blocks, given.recipe, given.max_rounds)
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None, engine: str = "datafusion") -> 
         print(f"error: {error}", file=sys.stderr)
         return 2
     except Exception as error:
-        # The wheel of DataFusion knows no exception of its own.
+        # DataFusion's wheel raises plain exceptions.
         if "Resources exhausted" not in str(error):
             raise
         print(f"error: give more --memory or fewer --partitions: {error}", file=sys.stderr)
@@ -139,7 +140,8 @@ def _clear(
     is_output: Callable[[str], bool],
     remove: Callable[[str], None],
 ) -> None:
-    """Removes what an earlier run left, and nothing if something else is among it."""
+    """Removes the output of an earlier run. Raises ``FileExistsError`` without ``--overwrite``, and if a
+    folder has other files; then nothing is removed."""
     places = [f"{output}/{name}" for name in OUTPUTS]
     there = [place for place in (*places, f"{work}/{WORK}") if exists(place)]
     if there and not given.overwrite:

@@ -1,5 +1,5 @@
-"""From pages to the columns that the job works on. Plain functions on Arrow batches, for any engine
-that hands such batches to Python."""
+"""Converts pages to the columns of the job. Plain functions on Arrow batches, for any engine that passes
+such batches to Python."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from hapax import _hapax
 from hapax._arrays import as_numpy, to_words
 from hapax.texts import Kind, column_fingerprints
 
-#: What the job works on: address, fingerprint (signed, null without text), and a string that sorts the
-#: better address first.
+#: The columns of the job: address, fingerprint (signed, null without text), and a string by which better
+#: addresses sort first.
 SCHEMA = pa.schema([("url", pa.string()), ("fingerprint", pa.int64()), ("url_rank", pa.string())])
-#: Of these columns the first that the input has is used.
+#: The job uses the first of these columns that the input has.
 CONTENTS = ("fingerprint", "html", "text")
 
 
 def content_column(names: list[str]) -> str:
-    """The column that tells what a page is.
-
-    Raises ``ValueError`` if ``url`` or all of :data:`CONTENTS` are missing.
-    """
+    """Returns the first of :data:`CONTENTS` in ``names``. Raises ``ValueError`` if there is none, or if
+    ``url`` is missing."""
     if "url" not in names:
         raise ValueError(f"the input has no column url, but {', '.join(names)}")
     for name in CONTENTS:
@@ -37,7 +35,8 @@ def content_column(names: list[str]) -> str:
 def fingerprint_batch(
     batch: pa.RecordBatch, *, recipe: str | None = None, threads: int = 0
 ) -> pa.RecordBatch:
-    """A batch with ``url`` and ``html``, ``text`` or ``fingerprint`` to one of :data:`SCHEMA`."""
+    """Converts a batch with ``url`` and ``html``, ``text`` or ``fingerprint`` to :data:`SCHEMA`, using
+    ``threads`` threads (0: one a core). Raises ``ValueError`` for a missing column or a null URL."""
     name = content_column(batch.schema.names)
     content, urls = batch.column(name), batch.column("url")
     if urls.null_count:
@@ -55,14 +54,15 @@ def fingerprint_batch(
 def fingerprint_batches(
     batches: Iterator[pa.RecordBatch], *, recipe: str | None = None, threads: int = 1
 ) -> Iterator[pa.RecordBatch]:
-    """The same for a stream of batches, as Spark's ``mapInArrow`` and the like hand them over."""
+    """Applies :func:`fingerprint_batch` to each batch of a stream, as in Spark's ``mapInArrow``."""
     for batch in batches:
         yield fingerprint_batch(batch, recipe=recipe, threads=threads)
 
 
 def fingerprint_table(table: Any, *, recipe: str | None = None) -> Any:
-    """Adds a column ``fingerprint`` (signed) to a table with ``html`` or ``text``, for
-    ``ray.data.Dataset.map_batches(fingerprint_table, batch_format="pyarrow")`` and the like."""
+    """Adds a column ``fingerprint`` (signed) to a table with ``html`` or ``text``, for example in
+    ``ray.data.Dataset.map_batches(fingerprint_table, batch_format="pyarrow")``. Raises ``ValueError`` if
+    both columns are missing."""
     name = content_column(["url", *(n for n in table.schema.names if n != "fingerprint")])
     kind: Kind = "html" if name == "html" else "text"
     urls = table.column("url") if "url" in table.schema.names else None
@@ -74,7 +74,7 @@ def fingerprint_table(table: Any, *, recipe: str | None = None) -> Any:
 
 
 def page_batch(rows: list[tuple[str, int, int]]) -> pa.RecordBatch:
-    """A batch of addresses, fingerprints and numbers of content words."""
+    """A batch of :data:`SCHEMA` from addresses, fingerprints and numbers of content words."""
     urls = pa.array([url for url, _, _ in rows], pa.string())
     bits = np.array([bits for _, bits, _ in rows], dtype="<u8").view("<i8")
     empty = np.array([tokens == 0 for _, _, tokens in rows], dtype=bool)

@@ -1,8 +1,8 @@
-"""Connected components without collecting anything: alternating large-star and small-star.
+"""Connected components by alternating large-star and small-star, without collecting rows.
 
-Each step is two joins over the edges and is written to disk, so that no plan grows with the rounds.
-The edges of a component become a star around its least member; that takes a number of rounds that grows
-with the logarithm of its size (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, SoCC 2014).
+Each step is two joins over the edges and is written to disk, so that plans do not grow. The edges of a
+component become a star around its least member, in a number of cycles that grows with the logarithm of
+its size (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, SoCC 2014).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from hapax.batch.engine import Engine
 
 
 class RoundsExceeded(RuntimeError):
-    """The components were not finished within the bound on the rounds; nothing was written."""
+    """The components were not complete after ``max_rounds`` cycles; nothing was written."""
 
 
 def connect(engine: Engine, edges: str, max_rounds: int) -> tuple[str, int]:
-    """The stars that the edges in the table ``edges`` (``u > v``) contract to, and the rounds taken."""
+    """Contracts the table ``edges`` (``u > v``) to stars. Returns their table and the number of cycles.
+    Raises :class:`RoundsExceeded` after ``max_rounds`` cycles."""
     for number in range(max_rounds + 1):
         _, forks, chains = engine.row(sql.unfinished(edges))
         if forks == 0 and chains == 0:

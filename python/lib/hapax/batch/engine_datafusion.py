@@ -1,6 +1,6 @@
-"""DataFusion: one machine, sets larger than its memory.
+"""DataFusion: one machine, for sets larger than its memory.
 
-Its hash join cannot spill, so joins are by sorting, and what is sorted spills into the work folder.
+Its hash join cannot spill, so the job uses sort-merge joins, whose sorts spill into the work folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hapax.batch.columns import CONTENTS, SCHEMA, content_column, fingerprint_ba
 from hapax.batch.engine import WORK, wrote
 from hapax.batch.inputs import read_warcs, split
 
-#: Rows that are read at once from the input: with pages of HTML, that is some hundred megabytes.
+#: Rows of an input batch; with HTML pages, some hundred megabytes.
 ROWS = 4096
 #: Rows of a batch of bare fingerprints.
 BARE_ROWS = 1 << 17
@@ -28,9 +28,10 @@ GROUP_ROWS = 1 << 17
 
 
 class DataFusionEngine:
-    """An engine over Parquet files in a folder of its own within ``work``.
+    """An engine over Parquet files in the folder :data:`WORK` within ``work``.
 
-    ``memory`` bounds what joins and sorts hold, in bytes; a partition needs 100 MB of it at least.
+    ``memory`` bounds the bytes of joins and sorts; each of ``partitions`` (default: one a core) needs at
+    least 100 MB. Raises ``OSError`` if a folder cannot be created.
     """
 
     popcount = "hapax_popcount({})"
@@ -55,6 +56,7 @@ class DataFusionEngine:
         )
 
     def ingest(self, inputs: list[str], recipe: str | None) -> None:
+        """Writes the table ``pages`` from the input. Raises ``ValueError`` for bad input."""
         folder = self.work / "pages"
         folder.mkdir()
         with pq.ParquetWriter(folder / "0.parquet", SCHEMA, compression="lz4") as writer:
@@ -63,27 +65,32 @@ class DataFusionEngine:
         self._register("pages", folder)
 
     def save(self, name: str, query: str) -> None:
+        """Writes the result of ``query`` and registers it as table ``name``."""
         folder = self.work / name
         self._write(query, folder, "lz4")
         self._register(name, folder)
 
     def drop(self, name: str) -> None:
+        """Removes a table and its files."""
         self.context.deregister_table(name)
         shutil.rmtree(self.work / name)
 
     def row(self, query: str) -> tuple[int, ...]:
+        """Returns the only row of a query, which consists of integers."""
         table = self.context.sql(query).to_arrow_table()
         return tuple(int(column[0].as_py()) for column in table.columns)
 
     def export(self, name: str, query: str) -> None:
+        """Writes the result of ``query`` to the folder ``name`` of the output."""
         self._write(query, self.output / name, "zstd")
 
     def close(self) -> None:
+        """Removes intermediate files."""
         shutil.rmtree(self.work, ignore_errors=True)
 
     def _write(self, query: str, folder: Path, compression: str) -> None:
-        """By a writer of our own: what DataFusion's gathers counts against the pool and cannot spill,
-        so that sorts which fill the pool would starve it."""
+        """Writes with pyarrow: buffers of DataFusion's writer count against the pool and cannot spill, so
+        sorts that fill the pool would starve it."""
         folder.mkdir()
         frame = self.context.sql(query)
         schema = frame.schema()
@@ -104,7 +111,7 @@ class DataFusionEngine:
 
 
 def is_output(place: str) -> bool:
-    """Whether a folder holds only what an earlier run wrote there."""
+    """Whether a folder has only files of an earlier run."""
     folder = Path(place)
     if folder.is_symlink() or not folder.is_dir():
         return False
@@ -114,7 +121,7 @@ def is_output(place: str) -> bool:
         try:
             columns = pq.read_schema(path).names
         except pa.ArrowInvalid:
-            # Half of one, if the run was killed.
+            # A killed run left an incomplete file.
             continue
         if not wrote([], columns, place):
             return False

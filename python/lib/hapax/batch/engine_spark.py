@@ -1,4 +1,4 @@
-"""Spark: a cluster, by Parquet on storage that all of its machines reach."""
+"""Spark: a cluster, with Parquet on storage that all machines can access."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from hapax.batch.engine import WORK, wrote
 from hapax.batch.inputs import read_warcs, split
 
 SCHEMA = "url string, fingerprint bigint, url_rank string"
-#: Rows that Spark hands to Python at once, and how many of them if nothing else was said: 10,000 pages,
-#: its own default, may be more than the 2 GiB that a column of strings holds.
+#: The setting of rows in a batch, with our default. Spark's default of 10,000 pages may exceed the 2 GiB
+#: limit of a string column.
 BATCH_ROWS = ("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
 
 
 def fingerprint_frame(frame: DataFrame, *, recipe: str | None = None) -> DataFrame:
-    """A frame with ``url`` and ``html``, ``text`` or ``fingerprint`` to one with ``url``,
-    ``fingerprint`` (signed) and ``url_rank``, by the Rust kernel inside of ``mapInArrow``."""
+    """Converts a frame with ``url`` and ``html``, ``text`` or ``fingerprint`` to one with ``url``,
+    ``fingerprint`` (signed) and ``url_rank``, using ``mapInArrow``. Raises ``ValueError`` for a missing
+    column."""
     name = content_column(frame.columns)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # A task is one of many on its machine, so it takes one thread.
+        # Several tasks share a machine, so each uses one thread.
         return fingerprint_batches(batches, recipe=recipe, threads=1)
 
     return frame.select("url", name).mapInArrow(work, SCHEMA)
 
 
 def warc_frame(spark: SparkSession, paths: list[str], *, recipe: str | None = None) -> DataFrame:
-    """The same of the pages in WARC files, which every executor must reach under these paths."""
+    """Returns such a frame of the pages in WARC files, which every executor must reach by these paths."""
     files = spark.createDataFrame([(path,) for path in paths], "path string")
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -42,8 +43,8 @@ def warc_frame(spark: SparkSession, paths: list[str], *, recipe: str | None = No
 
 
 class SparkEngine:
-    """An engine over an existing session. Each step is written to a folder of its own within ``work``:
-    that bounds the plan, and what was done survives the loss of executors."""
+    """An engine over an existing session. Each step is written to a separate folder within ``work``, which
+    bounds the plan and preserves results when executors are lost."""
 
     popcount = "bit_count({})"
 
@@ -52,6 +53,7 @@ class SparkEngine:
         self.work = f"{work.rstrip('/')}/{WORK}"
 
     def ingest(self, inputs: list[str], recipe: str | None) -> None:
+        """Writes the table ``pages`` from the input. Raises ``ValueError`` for bad input."""
         parquet, warcs = split(inputs)
         if not self.spark.sparkContext.getConf().contains(BATCH_ROWS[0]):
             self.spark.conf.set(*BATCH_ROWS)
@@ -64,20 +66,25 @@ class SparkEngine:
         self._save("pages", frame)
 
     def save(self, name: str, query: str) -> None:
+        """Writes the result of ``query`` and registers it as table ``name``."""
         self._save(name, self.spark.sql(query))
 
     def drop(self, name: str) -> None:
+        """Removes a table and its files."""
         self.spark.catalog.dropTempView(name)
         self._remove(f"{self.work}/{name}")
 
     def row(self, query: str) -> tuple[int, ...]:
+        """Returns the only row of a query, which consists of integers."""
         return tuple(int(value) for value in self.spark.sql(query).collect()[0])
 
     def export(self, name: str, query: str) -> None:
+        """Writes the result of ``query`` to the folder ``name`` of the output."""
         frame = self.spark.sql(query)
         frame.write.option("compression", "zstd").parquet(f"{self.output}/{name}")
 
     def close(self) -> None:
+        """Removes intermediate files."""
         self._remove(self.work)
 
     def _save(self, name: str, frame: DataFrame) -> None:
@@ -97,13 +104,13 @@ def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether something lies there, on whatever storage the cluster uses."""
+    """Whether a path exists on the cluster's storage."""
     system, place = _place(spark, path)
     return bool(system.exists(place))
 
 
 def is_output(spark: SparkSession, path: str) -> bool:
-    """Whether a folder holds only what an earlier run wrote there."""
+    """Whether a folder has only files of an earlier run."""
     system, place = _place(spark, path)
     if not system.getFileStatus(place).isDirectory():
         return False
@@ -115,6 +122,6 @@ def is_output(spark: SparkSession, path: str) -> bool:
 
 
 def remove(spark: SparkSession, path: str) -> None:
-    """Removes a folder on that storage."""
+    """Removes a folder on the cluster's storage."""
     system, place = _place(spark, path)
     system.delete(place, True)

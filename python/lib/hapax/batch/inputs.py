@@ -1,4 +1,4 @@
-"""Input files: Parquet, and WARC by the end of its name."""
+"""Input files: Parquet, and WARC by its extension."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hapax import _hapax
 from hapax.batch.columns import page_batch
 from hapax.warc import responses
 
-#: Rows of a batch of pages out of a WARC.
+#: Rows of a batch of pages from a WARC.
 BATCH = 1000
 WARC = (".warc", ".warc.gz")
 
 
 def is_warc(path: str) -> bool:
-    """Whether a path is that of a WARC file."""
+    """Whether a path has the extension of a WARC file."""
     return path.endswith(WARC)
 
 
 def split(inputs: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Paths of Parquet and of WARC files. Local folders and patterns are looked into; what is not local
-    is taken as it is."""
+    """Returns the paths of Parquet and of WARC files. Local folders and patterns are expanded, URIs are
+    used as they are. Raises ``ValueError`` if there is no input."""
     parquet: list[str] = []
     warc: list[str] = []
     for given in inputs:
@@ -37,7 +37,7 @@ def split(inputs: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def check_apart(inputs: Iterable[str], place: str) -> None:
-    """Raises ``ValueError`` if what is written lies in a folder of the input: it would be read."""
+    """Raises ``ValueError`` if the output is in a folder of the input, which would read it."""
     for given in inputs:
         if "://" in given or "://" in place or not Path(given).is_dir():
             continue
@@ -46,7 +46,7 @@ def check_apart(inputs: Iterable[str], place: str) -> None:
 
 
 def check_kept(inputs: Iterable[str], places: Iterable[str]) -> None:
-    """Raises ``ValueError`` if some of the input lies in a folder that is to be removed."""
+    """Raises ``ValueError`` if some input is in a folder that would be removed."""
     parquet, warc = split(inputs)
     for place in places:
         for path in (*parquet, *warc):
@@ -77,7 +77,8 @@ def _local(given: str) -> list[str]:
 
 
 def open_stream(path: str) -> Any:
-    """A file to be read, local or by its URI (``s3://``, ``hdfs://`` and what else Arrow knows)."""
+    """Opens a local file, or a URI that Arrow supports (``s3://``, ``hdfs://``), for reading. Raises
+    ``OSError``."""
     if "://" not in path:
         return open(path, "rb")
     from pyarrow import fs
@@ -87,7 +88,8 @@ def open_stream(path: str) -> Any:
 
 
 def read_warcs(paths: Iterable[str], recipe: str | None) -> Iterator[pa.RecordBatch]:
-    """The pages of WARC files, in batches of :data:`hapax.batch.columns.SCHEMA`."""
+    """Yields the pages of WARC files in batches of :data:`hapax.batch.columns.SCHEMA`. Raises ``ValueError``
+    for a damaged file."""
     rows: list[tuple[str, int, int]] = []
     for path in paths:
         with open_stream(path) as stream:

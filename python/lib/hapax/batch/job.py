@@ -13,40 +13,40 @@ from hapax.batch.engine import Engine
 
 @dataclass(frozen=True)
 class Options:
-    """What is looked for, and how."""
+    """Settings of the job."""
 
     distance: int = 3
-    """Largest Hamming distance."""
+    """The largest Hamming distance."""
     blocks: int = 0
-    """Blocks that the 64 bits are cut into; 0 is two more than the distance."""
+    """Blocks of the 64 bits; 0 means two more than the distance."""
     recipe: str | None = None
-    """The recipe by which texts are read."""
+    """The recipe of the fingerprints; ``None`` is the default."""
     max_rounds: int = 40
-    """Rounds of the components, after which the job fails."""
+    """Cycles of the components after which the job fails."""
 
     def masks(self) -> list[int]:
-        """The tables, as the bits by which they are joined."""
+        """Returns the tables as bit masks for joins. Raises ``ValueError`` for values out of range."""
         return sql.masks(self.distance, self.blocks or self.distance + 2)
 
 
 @dataclass
 class Summary:
-    """What was found."""
+    """Counts and times of a run."""
 
     pages: int = 0
     """Rows of the input."""
     fingerprints: int = 0
-    """Distinct ones."""
+    """Distinct fingerprints."""
     pairs: int = 0
     """Near pairs of distinct fingerprints."""
     clusters: int = 0
     """Clusters of several pages."""
     discarded: int = 0
-    """Pages that are not their cluster's survivor."""
+    """Pages that are not their cluster's kept page."""
     rounds: int = 0
-    """Rounds of the components."""
+    """Cycles of the components."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Time of each step."""
+    """Seconds of each step."""
 
 
 def run(
@@ -55,7 +55,8 @@ def run(
     options: Options,
     progress: Callable[[str], None] = lambda step: None,
 ) -> Summary:
-    """Reads the input, finds pairs and clusters, and writes them."""
+    """Reads the input, finds pairs and clusters, and writes them; ``progress`` is called with each step's
+    name. Raises ``ValueError`` for bad input and :class:`RoundsExceeded`."""
     masks = options.masks()
     summary = Summary()
 

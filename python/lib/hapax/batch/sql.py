@@ -1,6 +1,6 @@
-"""The SQL of the job, which both engines understand: BIGINT, ``&``, ``^``, joins on equality.
+"""The SQL of the job, which both engines support: BIGINT, ``&``, ``^``, joins on equality.
 
-No shifts, no functions for bits and no unsigned numbers, on which dialects differ.
+It avoids shifts, bit functions and unsigned numbers, which differ between dialects.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from itertools import combinations, pairwise
 
 from hapax._hapax import MAX_DISTANCE
 
-#: More blocks would make thousands of tables.
+#: More blocks would result in thousands of tables.
 MAX_BLOCKS = 16
-#: All bits but the sign.
+#: All bits except the sign.
 POSITIVE = (1 << 63) - 1
 
 
 def masks(distance: int, blocks: int) -> list[int]:
-    """The bits by which each table is joined, as signed numbers: 64 bits are cut into blocks, and of a
-    pair within the distance all but ``distance`` blocks agree."""
+    """Returns the bit mask of each table's join key, as signed numbers. The 64 bits are cut into blocks;
+    near pairs agree in all except at most ``distance`` blocks. Raises ``ValueError`` for values out of
+    range."""
     if not 0 <= distance <= MAX_DISTANCE:
         raise ValueError(f"distance {distance}: 0 to {MAX_DISTANCE} are possible")
     if not distance < blocks <= MAX_BLOCKS:
@@ -34,7 +35,7 @@ def _signed(bits: int) -> int:
 
 
 def prints() -> str:
-    """Each fingerprint once, and how many pages have it."""
+    """Each fingerprint once, with its number of pages."""
     return (
         "SELECT fingerprint AS fp, COUNT(*) AS n FROM pages"
         " WHERE fingerprint IS NOT NULL GROUP BY fingerprint"
@@ -44,8 +45,8 @@ def prints() -> str:
 def near(masks: Sequence[int], distance: int) -> str:
     """Near pairs ``a < b`` (signed) of ``prints``, each once, with their distance.
 
-    Clearing the lowest bit that is set, ``x & (x - 1)``, as often as the distance leaves 0. The sign is
-    counted apart: ``x - 1`` of the smallest number is an overflow, which some engines refuse.
+    A pair is near if clearing the lowest set bit, ``x & (x - 1)``, ``distance`` times results in 0. The
+    sign bit is counted separately, because ``x - 1`` of the smallest number overflows.
     """
     values = ", ".join(
         f"(CAST({number} AS BIGINT), CAST({mask} AS BIGINT))" for number, mask in enumerate(masks)
@@ -54,7 +55,7 @@ def near(masks: Sequence[int], distance: int) -> str:
         "SELECT m.tab AS tab, p.fp & m.mask AS lead, p.fp AS fp"
         f" FROM prints p CROSS JOIN (VALUES {values}) AS m(tab, mask)"
     )
-    # Of all tables in which a pair meets the first one reports it.
+    # A pair may be in several tables; the first one reports it.
     first = " ".join(f"WHEN (x & {mask}) = 0 THEN {number}" for number, mask in enumerate(masks))
     rows = (
         "SELECT l.tab AS tab, l.fp AS a, r.fp AS b, (l.fp ^ r.fp) AS x"
@@ -77,8 +78,8 @@ def near(masks: Sequence[int], distance: int) -> str:
 
 
 def pairs() -> str:
-    """The pairs as ``crawl find-all`` names them: the smaller unsigned number first, and a fingerprint
-    of several pages with itself."""
+    """The pairs as ``crawl find-all`` prints them: the smaller unsigned number first, and a fingerprint
+    of several pages paired with itself."""
     return (
         "SELECT CASE WHEN a < 0 AND b >= 0 THEN b ELSE a END AS a,"
         " CASE WHEN a < 0 AND b >= 0 THEN a ELSE b END AS b, distance FROM near"
@@ -92,7 +93,7 @@ def edges() -> str:
 
 
 def large_star(edges: str) -> str:
-    """Each larger neighbour of a node is joined to the least one around it (itself included)."""
+    """Connects each larger neighbour of a node to the least of the node and its neighbours."""
     both = f"SELECT u, v FROM {edges} UNION ALL SELECT v AS u, u AS v FROM {edges}"
     least = (
         f"SELECT u, CASE WHEN MIN(v) < u THEN MIN(v) ELSE u END AS least FROM ({both}) s GROUP BY u"
@@ -104,7 +105,7 @@ def large_star(edges: str) -> str:
 
 
 def small_star(edges: str) -> str:
-    """A node and its smaller neighbours are joined to the least of them."""
+    """Connects a node and its smaller neighbours to the least of them."""
     least = f"SELECT u, MIN(v) AS least FROM {edges} GROUP BY u"
     return (
         f"SELECT DISTINCT u, v FROM (SELECT u, least AS v FROM ({least}) s"
@@ -114,8 +115,8 @@ def small_star(edges: str) -> str:
 
 
 def unfinished(edges: str) -> str:
-    """How many edges there are, nodes with two parents, and parents with a parent: without the last two
-    the edges are stars, and each points to the least of its component."""
+    """Numbers of edges, of nodes with two parents, and of parents with a parent. If the last two are 0,
+    the edges form stars that point to the least member of each component."""
     return (
         f"SELECT (SELECT COUNT(*) FROM {edges}) AS edges,"
         f" (SELECT COUNT(*) - COUNT(DISTINCT u) FROM {edges}) AS forks,"
@@ -124,7 +125,7 @@ def unfinished(edges: str) -> str:
 
 
 def labels(edges: str) -> str:
-    """The component of each fingerprint that has a neighbour, named by its least member."""
+    """The component of each fingerprint with a neighbour, named by its least member."""
     return (
         f"SELECT u AS fp, v AS cluster FROM {edges}"
         f" UNION ALL SELECT DISTINCT v AS fp, v AS cluster FROM {edges}"
@@ -132,7 +133,7 @@ def labels(edges: str) -> str:
 
 
 def clustered() -> str:
-    """The pages with their cluster; none for pages without text."""
+    """The pages with their cluster, null for pages without text."""
     return (
         "SELECT p.url AS url, p.fingerprint AS fingerprint, p.url_rank AS url_rank,"
         " COALESCE(l.cluster, p.fingerprint) AS cluster"
@@ -141,7 +142,7 @@ def clustered() -> str:
 
 
 def best() -> str:
-    """The rank of the survivor of each cluster of several pages."""
+    """The rank of the kept page of each cluster of several pages."""
     return (
         "SELECT cluster, MIN(url_rank) AS url_rank FROM clustered WHERE cluster IS NOT NULL"
         " GROUP BY cluster HAVING COUNT(*) > 1"
@@ -149,7 +150,7 @@ def best() -> str:
 
 
 def survivors() -> str:
-    """The survivors. A URL may stand in the input twice, so one fingerprint is chosen."""
+    """The kept pages. A URL may be in the input twice, so one fingerprint is chosen."""
     return (
         "SELECT c.cluster AS cluster, MIN(c.url) AS url, MIN(c.fingerprint) AS fp"
         " FROM clustered c JOIN best b ON c.cluster = b.cluster AND c.url_rank = b.url_rank"
@@ -158,7 +159,7 @@ def survivors() -> str:
 
 
 def result(popcount: str) -> str:
-    """What is written, one row a page; ``popcount`` is the engine's, with ``{}`` for its argument."""
+    """The output, one row a page; ``popcount`` is the engine's SQL, with ``{}`` as its argument."""
     bits = popcount.format("c.fingerprint ^ s.fp")
     return (
         "SELECT c.url AS url, c.fingerprint AS fingerprint, c.cluster AS cluster,"

@@ -1,4 +1,4 @@
-//! Dropped links found again: archived pages are read for links, sitemaps are requested once more.
+//! Finds dropped links again: reads archived pages for links, and requests sitemaps once more.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use super::archive::{Copies, Ended};
 use crate::dropped_links::{DROPPED, OTHERS, Requested, Sources, Stuck};
 use crate::writer::Writer;
 
-/// The archive is read again at most this often while other hosts have work.
+/// Minimum time between two readings of the archive while other hosts have work.
 const READ_EVERY: Duration = Duration::from_secs(30);
-/// How often a run requests one sitemap again. With the default limit of the queue, its 50,000 entries
-/// (sitemaps.org) find their places the first time.
+/// Maximum number of repeated requests of one sitemap in a run. With the default limit of the queue, all its 50,000
+/// entries (sitemaps.org) are queued the first time.
 const MAX_REQUESTS: u32 = 100;
 
 impl Writer {
-    /// Reads the archived pages of hosts with dropped links and an empty queue again. Whether anything was
-    /// done. `idle`: nothing else is left to do.
+    /// Reads the archived pages of hosts with dropped links and an empty queue again. Returns whether it did
+    /// anything. `idle`: nothing else is left to do.
     pub(crate) fn read_again(&mut self, idle: bool) -> Result<bool> {
         let early = self.dropped.read.is_some_and(|read| read.elapsed() < READ_EVERY);
         if self.dropped.missing(Stuck::No) == 0 || (early && !idle) {
@@ -62,10 +62,10 @@ impl Writer {
         Ok(true)
     }
 
-    /// The hosts whose dropped links find a place now.
+    /// Returns the hosts whose dropped links can be queued now.
     fn ready_hosts(&self, idle: bool) -> BTreeSet<String> {
         let is_empty = |name: &str| {
-            // What is deferred waits for the next run.
+            // Deferred URLs wait for the next run.
             let own = || self.frontier.host(name).is_none_or(|host| host.queued == 0);
             idle || name != OTHERS && own()
         };
@@ -76,8 +76,8 @@ impl Writer {
             .collect()
     }
 
-    /// Nothing of the host is missing from here on, but what is dropped again; without an archive all
-    /// waits for a recrawl. Returns the sitemaps to be read again.
+    /// Clears the record of a host's dropped links before its pages are read; links that are dropped again are
+    /// recorded again. Without an archive all of them need a recrawl. Returns the sitemaps to request again.
     fn begin_reading(
         &mut self,
         name: &str,
@@ -91,7 +91,7 @@ impl Writer {
             return BTreeSet::new();
         }
         let of = std::mem::take(&mut host.sources);
-        // Those on pages that are not archived stay missing until a recrawl.
+        // Links on pages that are not archived stay missing until a recrawl.
         if of.unarchived {
             host.stuck = Stuck::Unarchived;
         }
@@ -104,8 +104,8 @@ impl Writer {
         of.sitemaps
     }
 
-    /// Requests a sitemap again whose entries found no place, unless the run was `stopped`: not one of which
-    /// the last time has queued nothing, for it would go on without end.
+    /// Requests a sitemap again whose entries were dropped, unless the run was `stopped`. If the last request queued
+    /// nothing it is not repeated: it would be repeated forever.
     fn request_sitemap(&mut self, name: &str, map: &str, stopped: bool) -> Result<()> {
         let Ok(url) = Url::parse(map) else { return Ok(()) };
         let requested = self.dropped.requested.entry(map.to_owned()).or_default();
@@ -125,20 +125,19 @@ impl Writer {
         Ok(())
     }
 
-    /// Remembers what is missing still.
     fn end_reading(&mut self, ready: &BTreeSet<String>, ended: Ended, idle: bool) {
         let queued = |name: &String| self.dropped.hosts.get(name).map_or(0, |host| host.queued);
         let whole = ended != Ended::Stopped;
-        // It would not end: the same pages would be read for the same links.
+        // Another reading would find the same links on the same pages, without end.
         let in_vain = idle && whole && ready.iter().map(queued).sum::<u64>() == 0;
         for name in ready {
             let Some(host) = self.dropped.hosts.get_mut(name) else { continue };
             if !whole {
-                // The next run reads again.
+                // The next run reads the archive again.
                 (host.pending, host.sources.all) = (true, true);
             }
             if ended == Ended::Partly {
-                // What stood on the pages that were not read is missing until a recrawl.
+                // Links on pages that could not be read are missing until a recrawl.
                 (host.pending, host.stuck) = (true, Stuck::Unarchived);
                 host.sources.unarchived = true;
             }

@@ -1,4 +1,4 @@
-//! The archive read again for links.
+//! Reads the archive again for links.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -19,28 +19,26 @@ use crate::writer::Writer;
 use hapax_data::MAX_RECORD;
 use hapax_data::files::open_stored;
 
-/// How the reading of an archive ended, what is worse last.
+/// How the reading of an archive ended; the worst result is the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ended {
     Whole,
-    /// Some pages cannot be read, or are too many to be remembered.
+    /// Some pages cannot be read, or there were too many copies to remember.
     Partly,
-    /// The run was told to stop.
     Stopped,
 }
 
-/// Pages whose body another record holds: their addresses, by that of the other page.
+/// URLs of pages whose body is in the record of another page, by the URL of that page.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     pub(crate) wanted: HashMap<String, Vec<Url>>,
     pub(crate) count: usize,
-    /// Other pages that were found.
     pub(crate) found: HashSet<String>,
 }
-/// So many copies are remembered while the archive is read.
+/// Maximum number of copies in memory while the archive is read.
 const MAX_COPIES: usize = 100_000;
 
-/// A page of the archive, until the record behind it says how deep it was.
+/// A page of the archive. The depth is in the record that follows it.
 pub(crate) struct Archived {
     url: Url,
     document: Document,
@@ -48,7 +46,7 @@ pub(crate) struct Archived {
 }
 
 impl Writer {
-    /// The files of the archive, in the order in which they were written.
+    /// Returns the files of the archive, in the order in which they were written.
     pub(crate) fn archives(&self) -> Result<Vec<PathBuf>> {
         if !self.archive {
             return Ok(Vec::new());
@@ -103,7 +101,7 @@ impl Writer {
         page.map_or(Ok(()), |page| self.follow_archived(page)).map(|()| ended)
     }
 
-    /// Follows the links of pages whose body is that of another page: relative ones lead elsewhere.
+    /// Follows the links of pages whose body is that of another page: relative links have another base.
     pub(crate) fn read_copies(&mut self, path: &Path, copies: &mut Copies) -> Result<Ended> {
         let Some(mut records) = open(path) else { return Ok(Ended::Partly) };
         let mut ended = Ended::Whole;
@@ -128,7 +126,7 @@ impl Writer {
         Ok(ended)
     }
 
-    /// The page of a record. One that cannot be read makes the reading a partial one.
+    /// Returns the page of a record. If it cannot be read, the reading ended partly.
     fn archived_page(&self, record: &Record, url: Url, ended: &mut Ended) -> Option<Archived> {
         let page = self.read_page(record, url);
         let is_page = http_parts(&record.block).is_none_or(|(status, ..)| status / 100 == 2);
@@ -142,7 +140,7 @@ impl Writer {
         let (status, headers, raw) = http_parts(&record.block)?;
         let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
         let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
-        // By whatever limits it was fetched, it was within them.
+        // The page was within the limits of its crawl.
         let limits = hapax_fetch::Limits {
             max_body: MAX_RECORD as usize,
             max_ratio: usize::MAX,
@@ -155,7 +153,7 @@ impl Writer {
         Some(Archived { url, document, depth: None })
     }
 
-    /// The links of a page, as when it was fetched.
+    /// Queues the links of a page, as when it was fetched.
     fn follow_archived(&mut self, page: Archived) -> Result<()> {
         if page.document.robots.nofollow {
             return Ok(());
@@ -175,7 +173,7 @@ impl Writer {
     }
 }
 
-/// A file of the archive; `None`, with a warning, for what cannot be read, such as a pipe of that name.
+/// Opens a file of the archive. `None`, with a warning, if it cannot be read or is a pipe.
 pub(crate) fn open(path: &Path) -> Option<Reader<File>> {
     let opened = open_stored(path).and_then(|file| Reader::new(file, MAX_RECORD));
     opened
@@ -183,7 +181,7 @@ pub(crate) fn open(path: &Path) -> Option<Reader<File>> {
         .ok()
 }
 
-/// The next record that can be read, also behind a damage.
+/// Returns the next readable record, also after damage.
 pub(crate) fn next_record(
     path: &Path,
     records: &mut Reader<File>,
@@ -205,7 +203,7 @@ pub(crate) fn next_record(
     }
 }
 
-/// Whether a record of our own archive holds a whole page.
+/// Returns whether a record of our archive contains a complete page.
 pub(crate) fn holds_page(record: &Record) -> bool {
     match record.header("warc-type") {
         Some("response") => true,
@@ -214,7 +212,7 @@ pub(crate) fn holds_page(record: &Record) -> bool {
     }
 }
 
-/// The address of the page whose record holds the same body as this one, which has none.
+/// Returns the URL of the page whose record has the body of this one.
 pub(crate) fn holder_of(record: &Record) -> Option<&str> {
     let same = record.header("warc-type") == Some("revisit")
         && record
@@ -223,7 +221,7 @@ pub(crate) fn holder_of(record: &Record) -> Option<&str> {
     record.header("warc-refers-to-target-uri").filter(|_| same)
 }
 
-/// How far from a seed a page was, by the record behind it.
+/// Returns the depth of a page from the record that follows it.
 fn depth_of(record: &Record) -> Option<u16> {
     let block = String::from_utf8_lossy(&record.block);
     block.lines().find_map(|line| line.strip_prefix("depth: ")?.trim().parse().ok())

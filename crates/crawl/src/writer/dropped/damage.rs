@@ -1,4 +1,4 @@
-//! A damaged archive: which pages of the store it has no whole record of, and their renewal.
+//! A damaged archive: finds pages of the store without a complete record, and renews them.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use super::archive::{Ended, holder_of, holds_page, next_record, open};
 use crate::dropped_links::Sources;
 use crate::writer::Writer;
 
-/// Under this name the frontier remembers that the archive misses pages.
+/// Name of the frontier's note that the archive lacks pages.
 const DAMAGED: &str = "damaged";
-/// Of the data directory as a whole.
+/// Key of that note, which is about the whole data directory.
 const ARCHIVE: &str = "archive";
 
 impl Writer {
-    /// Whether some page of these hosts cannot be read in the damaged archive. A later record of it makes
-    /// up for the damaged one.
+    /// Returns whether pages of these hosts cannot be read in the damaged archive. A later complete record of a page
+    /// replaces a damaged one.
     pub(crate) fn is_a_page_missing(
         &mut self,
         archived: &[PathBuf],
@@ -35,7 +35,7 @@ impl Writer {
         Ok(Ended::Partly)
     }
 
-    /// The pages of a damaged archive are archived again by a recrawl, though they have not changed.
+    /// Marks pages without a complete record, so that a recrawl archives them again although they have not changed.
     pub(crate) fn renew_damaged(&mut self) -> Result<()> {
         let note = self.frontier.note_of(ARCHIVE, DAMAGED)?;
         if note.is_none_or(|note| note.is_empty()) {
@@ -53,10 +53,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Pages of the store that no whole record holds; `None` if the run was told to stop.
+    /// Returns the pages of the store without a complete record; `None` if the run was stopped.
     ///
     /// # Complexity
-    /// Reads the archive and the store once; 16 bytes a page that is there.
+    /// Reads the archive and the store once. Takes 16 bytes for each page with a record.
     fn missing_pages(
         &self,
         archived: &[PathBuf],
@@ -66,7 +66,7 @@ impl Writer {
         let (mut whole, mut copies) = (HashSet::new(), Vec::new());
         for path in archived {
             let Some(mut records) = open(path) else { continue };
-            // Of the damage the first reading has warned.
+            // The first reading has logged the damage.
             let mut ended = Ended::Partly;
             while let Some(record) = next_record(path, &mut records, &mut ended) {
                 if self.control.stops.load(Relaxed) {
@@ -74,7 +74,7 @@ impl Writer {
                 }
                 let target = record.header("warc-target-uri").unwrap_or_default();
                 let key = url_key(target);
-                // A holder may be on another host.
+                // The record with the body may belong to another host.
                 let Some(url) = Url::parse(target).ok().filter(|_| !whole.contains(&key)) else {
                     continue;
                 };
@@ -91,7 +91,7 @@ impl Writer {
         let mut missing = HashSet::new();
         for record in self.committer.store().snapshot().records() {
             let record = record?;
-            // Redirects have a row too, of no site, and nothing in the archive.
+            // Redirects have a record too, with site 0 and nothing in the archive.
             let Some(url) = std::str::from_utf8(&record.key).ok().filter(|_| record.site != 0)
             else {
                 continue;

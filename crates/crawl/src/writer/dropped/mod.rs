@@ -1,5 +1,5 @@
-//! Links that found no place in the queue (`--max-queued-per-host`, `--max-queue`), and how they come back:
-//! once the queue of their host is empty, its archived pages are read again for links.
+//! Links that were dropped because the queue was full (`--max-queued-per-host`, `--max-queue`). When the queue of
+//! their host is empty, its archived pages are read again for links.
 
 mod again;
 mod archive;
@@ -19,7 +19,7 @@ use crate::notes::VALIDATORS;
 use crate::writer::Writer;
 
 impl Writer {
-    /// Queues what a page or a `sitemap` names. What finds no place is counted and found again later.
+    /// Queues a link of a page or of a `sitemap`. If the queue is full, the link is counted and found again later.
     pub(crate) fn queue_if_place(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
         let (url, host) = (entry.url.clone(), host_key(&entry.url));
         let pushed = self.frontier.push_link(entry)?;
@@ -70,7 +70,7 @@ impl Writer {
         }
     }
 
-    /// Links to a host were left out that should not have been: its archived pages are read again for them.
+    /// Records that links to a host were wrongly excluded: its archived pages are read again.
     pub(crate) fn links_are_missing(&mut self, host: &str) {
         let name = self.dropped.name_of(host).to_owned();
         let dropped = self.dropped.hosts.entry(name.clone()).or_default();
@@ -89,15 +89,15 @@ impl Writer {
         self.control.rereads.store(self.dropped.missing(Stuck::No), Relaxed);
     }
 
-    /// At the start of a run: what earlier runs dropped.
+    /// Reads, at the start of a run, which links earlier runs dropped.
     pub(crate) fn remember_dropped(&mut self) -> Result<()> {
         self.dropped = Dropped::read(&*self.frontier)?;
         self.tell_dropped();
         Ok(())
     }
 
-    /// A recrawl requests every page of the store, so it meets their links again. Those pages must come
-    /// whole: the answer "not modified" has no links. Pages that no store knows are queued here.
+    /// Prepares a recrawl, which requests every page of the store and so finds their links again. Removes validators:
+    /// a "not modified" response has no links. Queues pages that the store does not know.
     pub(crate) fn request_dropped(&mut self) -> Result<()> {
         let hosts = std::mem::take(&mut self.dropped.hosts);
         if hosts.is_empty() {
@@ -114,7 +114,7 @@ impl Writer {
                 self.frontier.push_again(Entry::page(page, depth))?;
             }
             if self.links_only && host.sources.more_pages {
-                // Nobody knows their pages any more.
+                // Their pages are not remembered.
                 let sources = Sources { pages: BTreeSet::new(), ..host.sources };
                 let note = serde_json::to_vec(&sources).unwrap_or_default();
                 self.frontier.note(&name, DROPPED, note);
@@ -129,7 +129,7 @@ impl Writer {
         Ok(())
     }
 
-    /// One line a host whose links were dropped in this run.
+    /// Logs one line for each host with links that were dropped in this run.
     pub(crate) fn log_dropped(&mut self) -> Result<()> {
         let hosts: Vec<(Url, String)> = self
             .dropped

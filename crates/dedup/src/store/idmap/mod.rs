@@ -1,4 +1,4 @@
-//! From a document's key to its number, in sled, of the last documents: a cache over the segments' own tables of keys.
+//! A cache in sled from the keys of the last documents to their numbers, over the segments' tables of keys.
 
 #[cfg(feature = "sled")]
 mod sled_map;
@@ -10,8 +10,8 @@ use super::view::View;
 use crate::error::Result;
 use crate::record::DocId;
 
-/// Nothing, or sled with the feature of that name. What it knows is held against the records, and
-/// what it does not know is looked up elsewhere: deleted or damaged it costs time alone.
+/// The cache with the feature `sled`, otherwise empty. Its answers are checked against the records, and a miss falls
+/// back to the segments: a deleted or damaged cache costs only time.
 #[derive(Debug, Default)]
 pub(crate) struct IdMap {
     #[cfg(feature = "sled")]
@@ -20,11 +20,11 @@ pub(crate) struct IdMap {
 
 #[cfg(feature = "sled")]
 impl IdMap {
-    /// Opens the map in `folder` and brings it up to the last documents that are stored, on a thread.
+    /// Opens the map in `folder` on a thread and adds the last stored documents.
     pub(crate) fn open(folder: Option<&Path>, view: &View) -> Self {
         let sled = folder.map(|folder| {
             let stored = view.clone();
-            // What cannot be read is damage, of which who looks it up is told.
+            // An unreadable segment is reported to the caller that looks something up in it.
             let key_of = move |id| {
                 let key = stored.with_row(id, true, |row| row.key.to_vec());
                 key.ok().flatten()
@@ -34,8 +34,8 @@ impl IdMap {
         Self { sled }
     }
 
-    /// Whether the folder was damaged: it was set aside at this open, or is not used any more and will
-    /// be when it is closed. Waits for the thread that opens it.
+    /// Returns whether the folder was damaged and set aside at open, or will be at close. Waits for the thread that
+    /// opens it.
     pub(crate) fn was_set_aside(&mut self) -> bool {
         self.sled.as_mut().is_some_and(sled_map::SledMap::is_damaged)
     }
@@ -56,44 +56,44 @@ impl IdMap {
         }
     }
 
-    /// What was noted until now is part of a commit; what comes next is not.
+    /// Assigns the entries so far to a commit.
     pub(crate) fn seal(&mut self) {
         if let Some(map) = &mut self.sled {
             map.seal();
         }
     }
 
-    /// The commit has failed: what was part of it is not noted.
+    /// Discards the entries of a failed commit.
     pub(crate) fn forget_sealed(&mut self) {
         if let Some(map) = &mut self.sled {
             map.forget_sealed();
         }
     }
 
-    /// The commit is durable: hands what is part of it to sled in one atomic batch.
+    /// Passes the entries of a durable commit to sled in one atomic batch.
     pub(crate) fn hand_over(&mut self) {
         if let Some(map) = &mut self.sled {
             map.hand_over();
         }
     }
 
-    /// Makes the map durable and lets go of it. A damaged one is set aside.
+    /// Makes the map durable and closes it. Sets a damaged one aside.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.sled.as_mut().map_or(Ok(()), sled_map::SledMap::close)
     }
 }
 
-/// So many bytes an entry takes beside its key: its length, its number and their place in a node.
+/// Bytes of an entry in addition to its key: its length, its number and their place in a node.
 #[cfg(feature = "sled")]
 const ENTRY_BYTES: u64 = 20;
-/// A map that takes so many times what its entries are is made anew: sled 0.34 gives little back.
+/// The map is rebuilt when it is this many times larger than its entries: sled 0.34 rarely returns free space.
 #[cfg(feature = "sled")]
 const MAX_GROWTH: u64 = 8;
-/// Up to so many bytes nobody minds; a new map takes one.
+/// Size in bytes below which the map is never rebuilt; a new map takes one.
 #[cfg(feature = "sled")]
 const FLOOR_BYTES: u64 = 16 << 20;
 
-/// The most that a map of the last of these documents may take on disk, by the longest keys of a part of them.
+/// Returns the largest size in bytes on disk for a map of the last documents. Assumes the largest mean key length.
 #[cfg(feature = "sled")]
 fn most_bytes(view: &View) -> u64 {
     let (mut rows, mut key_bytes) = (0, 0);

@@ -1,4 +1,4 @@
-//! sled behind guards: what it gets wrong costs time alone.
+//! A guarded sled map: its errors cost only time.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,18 +12,17 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::record::DocId;
 
-/// Names which documents the tree has seen: the first, and the one after the last. A document's key may be the
-/// same: then it is not found here but in its segment.
+/// The key of the range of documents in the tree: the first, and one past the last. A document's key may equal it;
+/// that document is found in its segment only.
 const SPAN: &[u8] = b"\0";
-/// So many of the last documents are in the map; with more it begins anew. sled holds more of a large tree in memory
-/// than it is told to, and reads much of it when it is opened.
+/// The most documents in the map; above it the map restarts empty. sled uses more memory for a large tree than
+/// configured, and reads most of it at open.
 pub(super) const MOST: u64 = 1 << 17;
-/// So many are read again for a map that is made anew at an open.
+/// The documents that a map rebuilt at open receives.
 const AGAIN: u64 = MOST / 2;
-/// So many are handed to sled at once then.
+/// The entries per batch while a map is filled.
 const AT_ONCE: usize = 16_384;
 
-/// The key of a document that is stored.
 pub(super) type KeyOf = Box<dyn FnMut(DocId) -> Option<Vec<u8>> + Send>;
 
 /// Keys with their numbers; `None` removes.
@@ -33,25 +32,23 @@ type Entries = HashMap<Vec<u8>, Option<DocId>>;
 pub(super) struct SledMap {
     path: PathBuf,
     tree: Tree,
-    /// Not part of a commit yet.
+    /// Entries of no commit yet.
     batch: Entries,
-    /// Part of a commit, and not in the tree.
+    /// Entries of a commit that are not in the tree.
     waiting: Entries,
-    /// Which documents the tree has seen, with those that wait.
+    /// The documents in the tree and in `waiting`.
     span: Range<DocId>,
-    /// After the last one of the batch.
+    /// One past the last document of the batch.
     end: DocId,
-    /// It could not be read or written: from here on nothing is asked for or noted, and what is missing is
-    /// looked up.
+    /// The map could not be read or written. It is no longer used, and look-ups fall back to the segments.
     broken: Option<Broken>,
     set_aside: bool,
 }
 
-/// Why a map is of no use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Broken {
     Damaged,
-    /// The system does not let it be read or written: the disk is full, for instance.
+    /// The system refuses reads or writes, for example because the disk is full.
     Denied,
 }
 
@@ -63,40 +60,38 @@ impl Broken {
 
 #[derive(Debug)]
 enum Tree {
-    /// A thread does that: nobody waits for a cache.
+    /// A thread opens it, so that nobody waits for a cache.
     Opening(JoinHandle<Opened>),
     Open(sled::Db),
-    /// Closed, or this time there is none.
+    /// Closed, or unavailable in this session.
     Absent,
 }
 
-/// What a thread has opened.
 #[derive(Debug)]
 struct Opened {
-    /// And the first document that it knows.
+    /// The tree and the first document in it.
     tree: Option<(sled::Db, DocId)>,
     damaged: bool,
 }
 
-/// What lies in a folder.
 enum Found {
     /// A map of these documents.
     Map(sled::Db, Range<DocId>),
-    /// One that is larger than it need be, of other documents than the last ones, or that has seen commits that the
-    /// store has not: another store's.
+    /// A map that is too large, of older documents, or with commits that the store does not have (from another
+    /// store).
     Useless,
     Damaged,
-    /// The threads of one that was closed just now have not let go of it, or the system does not let it be opened.
+    /// The threads of a map that was just closed still lock it, or the system refuses access.
     Denied,
 }
 
-/// A closed tree's threads hold its file for a moment: so often it is tried again, so long apart.
+/// The threads of a closed tree lock its file briefly: number of attempts, and the pause between them.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl SledMap {
-    /// Opens the tree behind its guards, on a thread, and brings it up to the store's last documents; one of more
-    /// than `most` bytes is made anew. Until then, and if there is none this time, what is asked for is not known.
+    /// Opens the tree on a thread and adds the store's last documents. A tree of more than `most` bytes is rebuilt.
+    /// Until then, or if opening fails, look-ups return nothing.
     pub(super) fn open(folder: &Path, documents: DocId, most: u64, mut key_of: KeyOf) -> Self {
         let path = folder.to_owned();
         let opener = move || {
@@ -120,7 +115,6 @@ impl SledMap {
         }
     }
 
-    /// Waits for the thread that opens it.
     pub(super) fn is_damaged(&mut self) -> bool {
         self.open_if(true);
         self.set_aside || self.broken == Some(Broken::Damaged)
@@ -138,7 +132,7 @@ impl SledMap {
         match guarded(|| tree.get(key)) {
             Ok(value) => decode(&value?),
             Err(error) => {
-                // A damaged page shows itself only when it is read.
+                // sled detects a damaged page only when it reads it.
                 self.broken = Some(Broken::by(&error));
                 None
             }
@@ -159,13 +153,11 @@ impl SledMap {
             return;
         }
         if self.batch.len() as u64 >= MOST {
-            // The map will begin anew, of later documents.
             self.batch = HashMap::new();
         }
         self.batch.insert(key.to_vec(), id);
     }
 
-    /// What was noted until now is part of a commit.
     pub(super) fn seal(&mut self) {
         self.span.end = self.end;
         if self.waiting.is_empty() {
@@ -179,25 +171,25 @@ impl SledMap {
         }
     }
 
-    /// What was noted until the last commit is not durable: the map goes on without it, or is another store's.
+    /// Discards the entries of a commit that is not durable. The tree may then belong to another store's state.
     pub(super) fn forget_sealed(&mut self) {
         self.waiting = HashMap::new();
     }
 
-    /// What waits goes into the tree, if that is open.
+    /// Writes the waiting entries into the tree, if it is open.
     pub(super) fn hand_over(&mut self) {
         self.open_if(false);
         let Tree::Open(tree) = &self.tree else { return };
         if !self.waiting.is_empty() && self.broken.is_none() {
-            // A cache: its loss is a slower look-up, never a wrong one.
+            // A lost entry makes a look-up slower, never wrong.
             let done = apply(tree, self.waiting.drain(), &self.span);
             self.broken = done.err().as_ref().map(Broken::by);
         }
     }
 
-    /// Empty, in place of one that has become large.
+    /// Replaces a map that has become large by an empty one.
     fn begin_anew(&mut self) {
-        // One that is still being opened begins anew with the next commit.
+        // A map that is still opening restarts with the next commit.
         self.open_if(false);
         let is_open = matches!(self.tree, Tree::Open(_)) && self.broken.is_none();
         self.span.start = self.span.end;
@@ -215,7 +207,7 @@ impl SledMap {
         });
     }
 
-    /// Takes in the tree that a thread has opened, or waits for it.
+    /// Receives the tree from the opening thread, if it has ended or if `wait` is set.
     fn open_if(&mut self, wait: bool) {
         if let Tree::Opening(thread) = &self.tree
             && (wait || thread.is_finished())
@@ -233,8 +225,8 @@ impl SledMap {
         }
     }
 
-    /// What was committed reaches the drive: sled's own flush stops short of that. A map that could not be
-    /// read or written is set aside, so that the next open makes it anew.
+    /// Makes committed entries durable, because sled's flush does not sync the drive. Sets a map that failed aside,
+    /// so that the next open rebuilds it.
     pub(super) fn close(&mut self) -> Result<()> {
         self.open_if(true);
         self.hand_over();
@@ -246,7 +238,7 @@ impl SledMap {
         close(tree);
         match self.broken {
             Some(Broken::Damaged) => set_aside(&self.path),
-            // The next open makes it anew.
+            // The next open rebuilds it.
             Some(Broken::Denied) => {
                 discard(&self.path);
             }
@@ -264,7 +256,7 @@ impl SledMap {
 
 impl Drop for SledMap {
     fn drop(&mut self) {
-        // Who wants to know closes it.
+        // Callers that need the error call `close`.
         let _ = self.close();
     }
 }
@@ -274,7 +266,7 @@ fn spawn(work: impl FnOnce() -> Opened + Send + 'static) -> Tree {
     thread.map_or(Tree::Absent, Tree::Opening)
 }
 
-/// The map in a folder, and up to which document it knows them.
+/// Returns the map in a folder, and the end of the documents in it.
 fn open_found(folder: &Path, documents: DocId, most: u64) -> (Opened, DocId) {
     let first = documents.saturating_sub(AGAIN);
     let anew = |damaged| {
@@ -294,13 +286,12 @@ fn open_found(folder: &Path, documents: DocId, most: u64) -> (Opened, DocId) {
     }
 }
 
-/// Reads documents that a map lacks.
 fn fill(tree: &sled::Db, documents: Range<DocId>, first: DocId, key_of: &mut KeyOf) {
     let mut batch = HashMap::new();
     for id in documents.clone() {
         batch.extend(key_of(id).map(|key| (key, Some(id))));
         let last = id + 1 == documents.end;
-        // What it does not know is looked up elsewhere; damage shows itself at the first commit.
+        // A missing entry falls back to the segments; damage shows at the first commit.
         if (last || batch.len() >= AT_ONCE) && apply(tree, batch.drain(), &(first..id + 1)).is_err()
         {
             return;
@@ -328,7 +319,7 @@ fn decode(value: &[u8]) -> Option<u64> {
     value.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// None of what other versions wrote, which had no first one.
+/// Returns `None` for values of older versions, which have no first number.
 fn decode_span(value: &[u8]) -> Option<Range<DocId>> {
     let (first, end) = value.split_at_checked(8)?;
     let span = decode(first)?..decode(end)?;
@@ -385,27 +376,27 @@ fn open_tree(folder: &Path) -> sled::Result<sled::Db> {
     opened
 }
 
-/// sled 0.34 has no kind of error for it.
+/// sled 0.34 has no error kind for a locked file.
 fn is_held(error: &sled::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// Whether what lies there is to blame: the system's own errors, such as a full disk, are not.
+/// Returns whether the files are damaged. Errors of the system, such as a full disk, are not damage.
 fn is_damage(error: &sled::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let sled::Error::Io(system) = error else { return true };
-    // sled keeps some without the system's number.
+    // sled keeps some errors without the system's error number.
     let denied = [StorageFull, QuotaExceeded, ReadOnlyFilesystem, PermissionDenied];
     system.raw_os_error().is_none() && !denied.contains(&system.kind()) && !is_held(error)
 }
 
-/// What sled gives, or its error, or that it panicked over a damaged file.
+/// Calls sled and turns a panic over a damaged file into an error.
 fn guarded<T>(work: impl FnOnce() -> sled::Result<T>) -> sled::Result<T> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(sled::Error::ReportableBug("it panicked".to_owned())))
 }
 
-/// sled syncs then, and panics where it cannot.
+/// Closes a tree. sled syncs and panics if that fails.
 fn close(tree: sled::Db) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(tree)));
 }
@@ -414,7 +405,7 @@ fn discarded(folder: &Path) -> PathBuf {
     folder.with_extension("old")
 }
 
-/// Removes a map, so that a kill in between leaves all of it or nothing under its name.
+/// Removes a map by renaming it first, so that a kill never leaves a part of it under its name.
 fn discard(folder: &Path) -> bool {
     let old = discarded(folder);
     let _ = fs::remove_dir_all(&old);

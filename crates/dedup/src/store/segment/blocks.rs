@@ -1,5 +1,4 @@
-//! Checksums of blocks: written beside a file, checked when a block is first read by another process than
-//! its writer.
+//! Checksums of blocks: written with a file, and checked at the first read by any process except the writer.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,18 +9,17 @@ use crate::dir::Output;
 use crate::error::{Error, Result};
 use crate::tables::buffer::Buffer;
 
-/// A CRC-32 detects every burst of errors of up to 32 bits, whatever the block's length.
+/// Bytes per block. A CRC-32 detects every error burst of up to 32 bits in a block of any length.
 pub(crate) const BLOCK: usize = 64 << 10;
 
-/// Writes a file from front to back and keeps the checksum of each block.
+/// Writes a file front to back and collects the checksum of each block.
 #[derive(Debug)]
 pub(crate) struct BlockWriter {
     path: PathBuf,
     out: Box<dyn Output>,
     buffer: Vec<u8>,
-    /// Bytes of whole blocks.
     written: u64,
-    /// How much of the buffer is in the file already.
+    /// The bytes of the buffer that are already in the file.
     published: usize,
     crcs: Vec<u32>,
 }
@@ -38,7 +36,6 @@ impl BlockWriter {
         }
     }
 
-    /// How many bytes were written.
     pub(crate) fn position(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
@@ -56,7 +53,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Fills up with zeroes to a multiple of 64 bytes: a line of the processor's cache.
+    /// Pads with zeroes to a multiple of 64 bytes, a cache line.
     pub(crate) fn align(&mut self) -> Result<()> {
         let missing = self.position().next_multiple_of(64) - self.position();
         self.write([0; 64].get(..missing as usize).unwrap_or_default())
@@ -73,7 +70,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Puts everything so far into the file, so that it can be read back.
+    /// Writes everything so far into the file, so that it can be read back.
     pub(crate) fn publish(&mut self) -> Result<()> {
         let fresh = self.buffer.get(self.published..).unwrap_or_default();
         if !fresh.is_empty() {
@@ -83,13 +80,12 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Ends the checked part. What is written from here on has no block checksum.
+    /// Ends the checked part. Bytes written later have no block checksum.
     pub(crate) fn finish_blocks(&mut self) -> Result<Vec<u32>> {
         self.flush()?;
         Ok(std::mem::take(&mut self.crcs))
     }
 
-    /// Writes the rest and makes all of it durable.
     pub(crate) fn finish(mut self, tail: &[u8]) -> Result<()> {
         self.flush()?;
         self.out.write(tail).map_err(Error::io(&self.path))?;
@@ -97,21 +93,19 @@ impl BlockWriter {
     }
 }
 
-/// A file's bytes, each block of them checked before it is first believed, unless this process has just
-/// written them.
+/// A file's bytes. Each block is checked at its first use, unless this process has just written it.
 #[derive(Debug)]
 pub(crate) struct Checked {
     path: PathBuf,
     pub(crate) data: Arc<Buffer>,
     crcs: Vec<u32>,
-    /// Bytes of the last block.
     last: usize,
-    /// One bit a block: it was checked.
+    /// One bit per block: checked.
     seen: Vec<AtomicU64>,
 }
 
 impl Checked {
-    /// `body` bytes at the front have checksums; `trusted` ones were just written by this process.
+    /// Creates a view whose first `body` bytes have checksums. `trusted` bytes were just written by this process.
     pub(crate) fn new(
         path: &Path,
         data: Arc<Buffer>,
@@ -125,7 +119,7 @@ impl Checked {
         Self { path: path.to_owned(), data, crcs, last, seen }
     }
 
-    /// Checks the blocks that a range touches, if they were not yet.
+    /// Checks the unchecked blocks in a range.
     #[inline(always)]
     pub(crate) fn touch(&self, range: Range<usize>) -> Result<()> {
         let first = range.start / BLOCK;
@@ -159,19 +153,17 @@ impl Checked {
         Ok(())
     }
 
-    /// Checks the blocks that a range touches, whatever was seen before.
+    /// Checks the blocks in a range, even checked ones.
     pub(crate) fn recheck(&self, range: Range<usize>) -> Result<()> {
         let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
         if range.is_empty() { Ok(()) } else { blocks.into_iter().try_for_each(|b| self.check(b)) }
     }
 
-    /// Checks everything again, whatever was seen before.
     pub(crate) fn verify(&self) -> Result<()> {
         self.seen.iter().for_each(|word| word.store(0, Ordering::Relaxed));
         (0..self.crcs.len()).try_for_each(|block| self.check(block))
     }
 
-    /// The bytes of a range, checked.
     #[inline]
     pub(crate) fn get(&self, range: Range<usize>) -> Result<&[u8]> {
         self.touch(range.clone())?;

@@ -1,4 +1,4 @@
-//! Writing a segment: from a memtable, or from segments that are merged into one.
+//! Writes a segment from a memtable or from merged segments.
 
 use std::ops::Range;
 
@@ -18,27 +18,23 @@ use crate::store::memtable::digest_key;
 use crate::tables::table::{SLACK, Shape, Table};
 use crate::{BANDS, Layout};
 
-/// In the list of documents: this is not a row but the place of a list of rows.
+/// In the list of documents: the entry is the place of a list of rows instead of a row.
 pub(super) const LISTED: u32 = 1 << 31;
-/// A segment holds at most so many documents: places in the lists of 16 bands have 32 bits.
+/// The most documents of a segment: places in the lists of 16 bands have 32 bits.
 pub(crate) const MAX_ROWS: u64 = (1 << 32) / BANDS as u64 - 1;
-/// The numbers of a segment's documents, less that of the first, have 32 bits.
+/// The range of a segment's document numbers: 32 bits after subtracting the first.
 pub(crate) const MAX_IDS: u64 = 1 << 32;
 
-/// Documents that go into a segment.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     columns: Columns<'a>,
-    /// The number of the first document.
     base: DocId,
-    /// Those that are left out; `None` if all are kept.
+    /// The documents to leave out; `None` to keep all.
     deleted: Option<&'a Deleted>,
-    /// How many are kept.
     rows: usize,
 }
 
 impl<'a> Source<'a> {
-    /// The documents of `ids` that are not deleted.
     pub(crate) fn new(columns: Columns<'a>, ids: Range<DocId>, deleted: &'a Deleted) -> Self {
         let deleted = (deleted.count(ids.clone()) > 0).then_some(deleted);
         let mut source = Self { columns, base: ids.start, deleted, rows: 0 };
@@ -46,14 +42,14 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// How many there are, with those that are left out.
+    /// Returns the number of documents, including those left out.
     pub(crate) const fn total(&self) -> u64 {
         self.columns.rows as u64
     }
 
-    /// The rows that are kept, in ascending order.
+    /// Returns the kept rows in ascending order.
     fn each(&self) -> impl Iterator<Item = usize> + '_ {
-        // Rows and deleted numbers ascend alike, so that none is searched for.
+        // Rows and deleted numbers both ascend, so one merge pass needs no searches.
         let from = |deleted: &'a Deleted| deleted.iter_from(self.base);
         let mut gone = self.deleted.into_iter().flat_map(from).peekable();
         (0..self.columns.rows).filter(move |row| {
@@ -67,15 +63,14 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What a segment is built from, and how.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     pub(crate) ids: Range<DocId>,
     pub(crate) sources: Vec<Source<'a>>,
     pub(crate) layout: Layout,
     pub(crate) packed: bool,
-    /// Bytes of memory that it may take: a quarter for the distinct fingerprints if they fit, an
-    /// eighth for spools, the rest for what is put into buckets.
+    /// Bytes of memory to use: a quarter for the distinct fingerprints if they fit, an eighth for spools, the rest
+    /// for sorting into buckets.
     pub(crate) budget: usize,
 }
 
@@ -84,7 +79,7 @@ impl Plan<'_> {
         self.sources.iter().map(|source| source.rows as u64).sum()
     }
 
-    /// Every row: its new number, and where it comes from.
+    /// Returns every row: its new number and its origin.
     fn numbered(&self) -> impl Iterator<Item = (u32, &Columns<'_>, usize)> {
         let rows = self.sources.iter().flat_map(|source| {
             let columns = &source.columns;
@@ -93,12 +88,11 @@ impl Plan<'_> {
         (0u32..).zip(rows).map(|(number, (columns, row))| (number, columns, row))
     }
 
-    /// Those of them that are in the tables.
     fn indexed(&self) -> impl Iterator<Item = (u32, &Columns<'_>, usize)> {
         self.numbered().filter(|(_, columns, row)| columns.flags(*row) & INDEXED != 0)
     }
 
-    /// Writes the segment under `name`, durable when it returns.
+    /// Writes the segment as the file `name`, durable on return.
     pub(crate) fn write(&self, dir: &dyn Directory, name: &str) -> Result<()> {
         let path = dir.path().join(name);
         let out = dir.create(name).map_err(Error::io(&path))?;
@@ -174,7 +168,7 @@ impl Plan<'_> {
                 let mut end = 0;
                 for source in &self.sources {
                     for row in source.each() {
-                        // As many as are written: where a range is damaged, none.
+                        // Counts the bytes that are written: none for a damaged range.
                         end += source.columns.key(row).len() as u64;
                         out.write(&end.to_le_bytes())?;
                     }
@@ -224,7 +218,7 @@ impl Plan<'_> {
         Spool::new(dir, format!("{name}.{part}.tmp"), self.budget / 24)
     }
 
-    /// Writes all tables. Returns them, and where the documents and lists of the first one are.
+    /// Writes all tables. Returns them, and the ranges of documents and lists of the first table.
     fn tables(
         &self,
         dir: &dyn Directory,
@@ -236,7 +230,7 @@ impl Plan<'_> {
         let first = self.first_table(out, [spool("directory"), spool("rows"), spool("lists")])?;
         let FirstTable { table, documents, lists, distinct } = first;
         if let Some(first) = table {
-            // What is too much to be held is read back from the file.
+            // Fingerprints that do not fit into memory are read back from the file.
             let written = match &distinct {
                 Some(_) => None,
                 None => {
@@ -256,7 +250,7 @@ impl Plan<'_> {
         Ok((tables, documents, lists))
     }
 
-    /// The first table, whose order is that of the documents' lists.
+    /// Writes the first table, whose order is that of the documents' lists.
     fn first_table(&self, out: &mut BlockWriter, spools: [Spool<'_>; 3]) -> Result<FirstTable> {
         let [mut directory, mut documents, mut lists] = spools;
         let Some(&lead) = self.layout.leads().first() else {
@@ -337,18 +331,17 @@ impl Plan<'_> {
     }
 }
 
-/// What the first table leaves for the others.
 #[derive(Default)]
 struct FirstTable {
-    /// None if there is nothing to be looked up.
+    /// `None` if the segment has no indexed documents.
     table: Option<TableMeta>,
     documents: Range<usize>,
     lists: Range<usize>,
-    /// The distinct fingerprints in its order, if they fit into memory.
+    /// The distinct fingerprints in the table's order, if they fit into memory.
     distinct: Option<Vec<u64>>,
 }
 
-/// The distinct fingerprints in the order of the first table: in memory, or in the file.
+/// The distinct fingerprints in the order of the first table, in memory or in the file.
 struct Distinct<'a> {
     held: Option<&'a [u64]>,
     shape: &'a Shape,

@@ -1,4 +1,4 @@
-//! Every byte of a segment against its checksum, and its tables against its records.
+//! Checks every byte of a segment against checksums, and the tables against the records.
 
 use super::Segment;
 use super::blocks::Checked;
@@ -10,11 +10,11 @@ use crate::store::keys::key_hash;
 use crate::store::memtable::digest_key;
 
 impl Segment {
-    /// Checks all blocks, that the tables hold exactly the documents they should, and that the
-    /// lists by key and digest lack none. What the lists by band hold is not looked at.
+    /// Checks all blocks, that the tables have exactly the indexed documents, and that the lists by key and digest
+    /// are complete. The lists by band are checked by checksum only.
     ///
     /// # Complexity
-    /// Reads the file once in order, and each list once, however many documents share it.
+    /// Reads the file once in order, and each list once, even if several documents share it.
     pub(crate) fn check(&self) -> Result<()> {
         self.data.verify()?;
         let wrong = |data: &Checked, what| Err(data.corrupt(0, what));
@@ -40,7 +40,7 @@ impl Segment {
                 return wrong(&self.data, "a document is missing in the table of digests");
             }
         }
-        // Every table holds the fingerprints of the first, each in the bucket of its own bits.
+        // Every table has the fingerprints of the first, each in the bucket of its bits.
         let sum = |bits: u64| (1u64, crate::mix64(bits));
         let mut expected = None;
         for number in 0..self.layout().leads().len() {
@@ -60,7 +60,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The rows that a set of lists names, each held against the key that it should lie under.
+    /// Returns the rows in a set of lists, after comparing each row's key with the key of its list.
     fn listed(
         &self,
         lists: &Postings,
@@ -71,7 +71,7 @@ impl Segment {
         lists.each(&self.data, |key, row| {
             let right = || Ok(rows.holds(row) && key_of(row as usize)? == Some(key));
             match right() {
-                // Twice in its list, or in another's: it names what is not so.
+                // A duplicate, or a row in the wrong list.
                 Ok(right) if right && rows.add(row) => {}
                 Ok(_) => wrong = Err(self.data.corrupt(lists.entries.start, OTHERS)),
                 Err(error) => wrong = Err(error),
@@ -80,7 +80,7 @@ impl Segment {
         wrong.map(|()| rows)
     }
 
-    /// The rows that the tables lead to, each held against its fingerprint.
+    /// Returns the rows that the tables lead to, after comparing each row's fingerprint.
     fn found(&self) -> Result<Rows> {
         let mut rows = Rows::new(self.footer.rows);
         let columns = self.columns_untouched();
@@ -111,7 +111,6 @@ impl Segment {
 
 const OTHERS: &str = "the lists name other documents than the columns";
 
-/// Some of a segment's rows.
 struct Rows {
     words: Vec<u64>,
     end: u64,
@@ -122,7 +121,6 @@ impl Rows {
         Self { words: vec![0; end.div_ceil(64) as usize], end }
     }
 
-    /// Whether the segment has such a row.
     fn holds(&self, row: u32) -> bool {
         u64::from(row) < self.end
     }
@@ -131,7 +129,7 @@ impl Rows {
         self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    /// `false` if it is there already.
+    /// Adds a row. Returns `false` if it is already in the set.
     fn add(&mut self, row: u32) -> bool {
         let bit = 1 << (row % 64);
         let Some(word) = self.words.get_mut(row as usize / 64) else { return false };

@@ -1,7 +1,7 @@
-//! Keys that crowd into one bucket of a segment's table.
+//! Collision buckets: keys that share one bucket of a segment's table.
 //!
-//! The hash by which keys are stored is part of the format and known to everybody, so that keys can be
-//! chosen to fall into one bucket. Such a bucket is put into an order of its own when it is first met.
+//! The stored hash of keys is part of the format and publicly known, so an attacker can choose keys that fall into
+//! one bucket. Such a bucket is sorted by a random hash at its first use.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::store::keys::KeyHasher;
 
-/// A bucket of more entries is a crowd; by chance there are four to eight, and never so many.
+/// The most entries of an ordinary bucket; by chance a bucket has four to eight.
 pub(super) const CROWD: usize = 64;
 
-/// Hash and row, in this order.
 type Sorted = Arc<[(u64, u32)]>;
 
-/// The crowded buckets that were met: 16 bytes a row of theirs.
+/// The collision buckets found so far: 16 bytes per row.
 #[derive(Debug, Default)]
 pub(super) struct Crowds {
     any: AtomicBool,
@@ -25,7 +24,8 @@ pub(super) struct Crowds {
 }
 
 impl Crowds {
-    /// The rows of a bucket that may have this key, in ascending order; `None` if it is not known as one.
+    /// Returns the rows of a bucket that may have this key, in ascending order; `None` if the bucket is not sorted
+    /// yet.
     pub(super) fn rows(&self, bucket: usize, key: &[u8]) -> Option<Vec<u32>> {
         if !self.any.load(Ordering::Acquire) {
             return None;
@@ -39,7 +39,6 @@ impl Crowds {
         Some(equal.map(|entry| entry.1).collect())
     }
 
-    /// Makes a bucket known by its rows.
     pub(super) fn add<'a>(
         &self,
         bucket: usize,
@@ -73,7 +72,7 @@ mod tests {
             let mut options = Options { resident_bytes, ..Options::default() };
             options.policy.hamming_only = true;
             let store = Store::in_memory(options).unwrap();
-            // In memory, in one segment, in two; each time all of them are offered again.
+            // In memory, in one segment, in two; each time all keys are offered again.
             for (part, numbers) in (1..).zip([0..1000, 1000..2000, 2000..3000]) {
                 for number in numbers {
                     let id = number as u64;
@@ -96,7 +95,7 @@ mod tests {
             let view = held(&store.writer).view.clone();
             let crowds = &view.segments.last().unwrap().crowds;
             assert_eq!(crowds.buckets.lock().unwrap().len(), 1, "the bucket was put in order");
-            // What is compared whole of each key's bucket: itself, and no other by a hash of 64 bits.
+            // Each key is compared only with itself: no two keys share a 64-bit hash.
             let bucket = *crowds.buckets.lock().unwrap().keys().next().unwrap();
             let compared = keys.iter().map(|key| crowds.rows(bucket, key).unwrap().len());
             assert_eq!(compared.sum::<usize>(), 3000);

@@ -1,4 +1,4 @@
-//! The footer of a segment: where everything lies. See docs/format.md.
+//! The footer of a segment: the position of every section. See docs/format.md.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,13 +11,12 @@ use crate::store::columns::{COLUMNS, COLUMNS_OF_2};
 use crate::tables::table::{SLACK, Shape};
 
 pub(crate) const MAGIC: &[u8; 8] = b"HAPAXSEG";
-/// Length and checksum of the footer, version and magic, at the very end of the file.
+/// The last bytes of the file: length and checksum of the footer, version and magic.
 pub(crate) const TAIL: usize = 24;
 
-/// No store ever gives a larger number.
+/// An upper limit for numbers of documents.
 const MAX_ID: u64 = 1 << 62;
 
-/// One table in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct TableMeta {
     pub(crate) lead: Lead,
@@ -29,11 +28,10 @@ pub(crate) struct TableMeta {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Footer {
-    /// The number of the first document, and one past that of the last.
+    /// The first number, and one past the last.
     pub(crate) ids: Range<u64>,
-    /// Documents stored; fewer than numbers if some were deleted.
+    /// Stored documents; fewer than numbers if some were deleted.
     pub(crate) rows: u64,
-    /// Documents that were discarded as duplicates.
     pub(crate) duplicates: u64,
     /// Rows left out of full bands.
     pub(crate) capped: u64,
@@ -41,7 +39,7 @@ pub(crate) struct Footer {
     pub(crate) keys: Range<usize>,
     pub(crate) distance: u32,
     pub(crate) tables: Vec<TableMeta>,
-    /// For each fingerprint in the order of the first table: its row, or where its rows are listed.
+    /// For each fingerprint in the order of the first table: its row, or the place of its list of rows.
     pub(crate) documents: Range<usize>,
     pub(crate) lists: Range<usize>,
     pub(crate) by_digest: Postings,
@@ -96,7 +94,6 @@ impl Reader<'_> {
 }
 
 impl Footer {
-    /// The footer and the tail.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Writer(Vec::new());
         for number in [self.ids.start, self.ids.end, self.rows, self.duplicates, self.capped] {
@@ -128,7 +125,6 @@ impl Footer {
         out
     }
 
-    /// Reads the footer at the end of a segment.
     pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
         let corrupt = |what| Error::Corrupt {
             path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! A segment: documents and their tables in one file that never changes.
+//! A segment: documents and their tables in one immutable file.
 
 pub(crate) mod blocks;
 pub(crate) mod build;
@@ -28,21 +28,19 @@ use crate::tables::table::Shape;
 use crate::tables::{Near, Simd, Stored, Tables};
 use crate::{Error, Fingerprint, Layout};
 
-/// An open segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) name: String,
     pub(crate) footer: Footer,
     pub(crate) bytes: u64,
     data: Checked,
-    /// For the layout's own distance or for that of the store.
+    /// For the distance of the layout or of the store.
     tables: Tables,
     crowds: Crowds,
 }
 
 impl Segment {
-    /// Opens a segment's bytes, to be asked for neighbours within `distance`. `trusted`: they were
-    /// written by this process a moment ago.
+    /// Opens a segment for look-ups within `distance`. `trusted` bytes were just written by this process.
     pub(crate) fn open(
         path: &Path,
         name: &str,
@@ -68,7 +66,7 @@ impl Segment {
         Ok(Self { name: name.to_owned(), bytes, data, tables, footer, crowds: Crowds::default() })
     }
 
-    /// How many distinct fingerprints are in its tables.
+    /// Returns the number of distinct fingerprints in the tables.
     pub(crate) fn fingerprints(&self) -> usize {
         self.footer.documents.len() / size_of::<u32>()
     }
@@ -81,7 +79,7 @@ impl Segment {
         self.tables.layout()
     }
 
-    /// All columns; what is read of them must be touched first.
+    /// Returns all columns unchecked; touch the parts before reading them.
     fn columns_untouched(&self) -> Columns<'_> {
         let bytes = |range: &Range<usize>| self.data.data.get(range.clone()).unwrap_or_default();
         let mut all: [&[u8]; COLUMNS.len()] = [&[]; COLUMNS.len()];
@@ -91,8 +89,8 @@ impl Segment {
         Columns { rows: self.footer.rows as usize, bytes: all, keys: bytes(&self.footer.keys) }
     }
 
-    /// All columns, every byte of them checked now: a merge gives them fresh checksums, which must
-    /// not cover what the disk has spoiled since they were last read.
+    /// Returns all columns after checking every byte now. A merge writes fresh checksums, which must not cover bytes
+    /// that the disk has corrupted since the last check.
     pub(crate) fn columns_rechecked(&self) -> Result<Columns<'_>> {
         for range in self.footer.columns.iter().chain([&self.footer.keys]) {
             self.data.recheck(range.clone())?;
@@ -100,7 +98,7 @@ impl Segment {
         Ok(self.columns_untouched())
     }
 
-    /// All columns, of which only fingerprints, flags and keys may be read.
+    /// Returns all columns, of which only fingerprints, flags and keys may be read.
     pub(crate) fn columns_of_keys(&self) -> Result<Columns<'_>> {
         if !self.footer.keys.is_empty() {
             self.data.touch(self.footer.keys.clone())?;
@@ -108,7 +106,7 @@ impl Segment {
         self.columns_of(&[Column::Fingerprint, Column::Flags, Column::KeyEnd])
     }
 
-    /// All columns, of which only these may be read.
+    /// Returns all columns, of which only the given ones may be read.
     pub(crate) fn columns_of(&self, columns: &[Column]) -> Result<Columns<'_>> {
         for column in columns {
             let range = self.footer.columns.get(*column as usize).cloned().unwrap_or_default();
@@ -128,7 +126,6 @@ impl Segment {
         self.data.touch(at..at + column.width())
     }
 
-    /// One row without its key.
     pub(crate) fn evidence(&self, row: usize) -> Result<Row<'_>> {
         for column in COLUMNS {
             if !matches!(column, Column::KeyEnd | Column::Id) {
@@ -156,14 +153,14 @@ impl Segment {
         self.data.get(keys.start + range.start..keys.start + range.end)
     }
 
-    /// The row of a document, if it is here and was not removed by a merge.
+    /// Returns the row of a document, if it is in this segment and no merge removed it.
     pub(crate) fn row_of(&self, id: DocId) -> Result<Option<usize>> {
         let Some(relative) = id.checked_sub(self.footer.ids.start) else { return Ok(None) };
         let columns = self.columns_untouched();
         if columns.bytes(Column::Id).is_empty() {
             return Ok(usize::try_from(relative).ok().filter(|row| *row < columns.rows));
         }
-        // By hand, so that only the blocks of the search are read and checked.
+        // A manual binary search reads and checks only the blocks that it needs.
         let (mut from, mut to) = (0, columns.rows);
         while from < to {
             let middle = from.midpoint(to);
@@ -183,7 +180,7 @@ impl Segment {
         Ok(self.footer.ids.start + u64::from(relative))
     }
 
-    /// Calls `visit` with the number of a query, a near fingerprint and its rows, in ascending order.
+    /// Calls `visit` with query index, near fingerprint and its rows in ascending order.
     pub(crate) fn near_many(
         &self,
         queries: &[Fingerprint],
@@ -218,7 +215,7 @@ impl Segment {
         Ok(())
     }
 
-    /// The rows that have exactly this fingerprint and are in the tables, in ascending order.
+    /// Returns the rows with this fingerprint that are in the tables, in ascending order.
     pub(crate) fn rows_of(
         &self,
         fingerprint: Fingerprint,
@@ -231,7 +228,7 @@ impl Segment {
         Ok(rows.into_iter().flatten())
     }
 
-    /// The rows of the fingerprint at a place of the first table, in ascending order.
+    /// Returns the rows of the fingerprint at a place of the first table, in ascending order.
     fn documents_at(
         &self,
         place: usize,
@@ -256,7 +253,7 @@ impl Segment {
         Ok(u32::from_le_bytes(four))
     }
 
-    /// The rows with this digest, strong or not, that are in the tables, in ascending order.
+    /// Returns the rows with this digest, strong or not, that are in the tables, in ascending order.
     pub(crate) fn rows_of_digest(
         &self,
         digest: [u8; 16],
@@ -280,7 +277,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Asks for the line that the look-up of a key reads first, or second.
+    /// Prefetches the first or the second line that the look-up of a key reads.
     pub(crate) fn prefetch_key(&self, key: u32, second: bool) {
         if second {
             self.footer.by_key.prefetch_entries(&self.data, 0, key);
@@ -289,10 +286,10 @@ impl Segment {
         }
     }
 
-    /// The rows with this key, in ascending order; all but the last are deleted.
+    /// Returns the rows with this key, in ascending order; all except the last are deleted.
     ///
     /// # Complexity
-    /// A bucket of at most 64, or a binary search in one into which more keys were made to fall.
+    /// A bucket of at most 64 entries, or a binary search in a larger one.
     pub(crate) fn rows_of_key(&self, key: &Key<'_>) -> Result<Vec<u32>> {
         let bucket = self.footer.by_key.bucket(0, key.stored());
         let mut rows = match self.crowds.rows(bucket, key.bytes) {

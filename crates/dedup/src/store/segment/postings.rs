@@ -1,7 +1,7 @@
 //! Sorted lists from a 32-bit key to rows, in groups: digests, keys and the bands of sketches.
 //!
-//! An entry is key and row in eight bytes; a directory of the leading bits of group and key says
-//! where each bucket begins.
+//! An entry is key and row in eight bytes. A directory over the leading bits of group and key gives the start of each
+//! bucket.
 
 use std::ops::Range;
 
@@ -10,31 +10,28 @@ use super::sorting::{Spool, by_bucket};
 use crate::error::Result;
 use crate::tables::simd::prefetch;
 
-/// Buckets hold so many entries on average.
+/// The average number of entries per bucket.
 const TARGET: u64 = 4;
 
-/// Where one set of lists lies in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postings {
     pub(crate) groups: u32,
-    /// Leading bits of the key that choose the bucket.
+    /// The number of leading key bits that choose the bucket.
     pub(crate) bits: u32,
     pub(crate) directory: Range<usize>,
     pub(crate) entries: Range<usize>,
 }
 
-/// Writes lists, one set after the other.
 pub(crate) struct Writer<'a, F> {
     pub(crate) out: &'a mut BlockWriter,
-    /// Bytes of memory for what is sorted.
+    /// Bytes of memory for sorting.
     pub(crate) budget: usize,
-    /// Where a directory waits.
     pub(crate) ends: F,
 }
 
 impl<'a, F: Fn() -> Spool<'a>> Writer<'a, F> {
-    /// The lists of what `feed` gives each time, group, key and row: at most `count` a group are
-    /// foreseen, and `cap` rows a key are kept. Returns how many rows were left out.
+    /// Writes lists of the items (group, key, row) that each call of `feed` returns. `count` is the expected maximum
+    /// per group; at most `cap` rows per key are kept. Returns the number of rows left out.
     pub(crate) fn write<I: Iterator<Item = (u32, u32, u32)>>(
         &mut self,
         groups: u32,
@@ -84,14 +81,12 @@ impl Postings {
         ((group as usize) << self.bits) + leading as usize
     }
 
-    /// Asks for the line of a bucket's ends.
     pub(crate) fn prefetch_directory(&self, data: &Checked, group: u32, key: u32) {
         if self.directory.start < self.directory.end {
             prefetch(&data.data, self.directory.start + 4 * self.bucket(group, key));
         }
     }
 
-    /// Asks for the first line of a bucket.
     pub(crate) fn prefetch_entries(&self, data: &Checked, group: u32, key: u32) {
         let at = self.directory.start + 4 * self.bucket(group, key);
         let four = data.data.get(at..).and_then(|rest| rest.first_chunk::<4>());
@@ -122,7 +117,7 @@ impl Postings {
         Ok(())
     }
 
-    /// The rows of a key, in ascending order.
+    /// Returns the rows of a key, in ascending order.
     pub(crate) fn get<'a>(
         &self,
         data: &'a Checked,
@@ -134,7 +129,6 @@ impl Postings {
         Ok(entries.filter(move |entry| (entry >> 32) as u32 == key).map(|entry| entry as u32))
     }
 
-    /// The entries of a key's bucket.
     pub(super) fn bucket_of<'a>(
         &self,
         data: &'a Checked,

@@ -1,8 +1,7 @@
-//! Putting items into buckets within a budget of memory, and spools for what a pass writes beside
-//! its main output.
+//! Sorts items into buckets within a memory budget, and spools secondary output.
 //!
-//! What does not fit is gone through once more for each part that does, and a second output waits in
-//! a file.
+//! If the items do not fit, each part that fits takes another pass over the input. Secondary output is spooled to a
+//! file.
 
 use std::io;
 use std::ops::Range;
@@ -12,18 +11,17 @@ use crate::dir::{Contents, Directory, Output};
 use crate::error::{Error, Result};
 use crate::tables::build;
 
-/// The input is cut into at most about so many parts, whatever the budget: each costs a pass.
+/// The approximate maximum of parts for any budget: each part costs a pass.
 const MAX_PARTS: usize = 256;
-/// Buckets are counted in at most so many groups to find the parts.
+/// The most groups of buckets that are counted to find the parts.
 const GROUPS: usize = 1 << 16;
-/// Bytes of a bucket's place, while its part is in memory, and of the next part's count.
+/// Bytes per bucket: its place in the present part, and its count for the next part.
 const PLACE: usize = 8;
 
-/// Calls `emit` with the items of each bucket, in the order of the buckets and, in a bucket, of the
-/// feed. `feed` gives at most `count` items, with their buckets, the same ones each time.
+/// Calls `emit` with the items of each bucket, in the order of buckets and then of the feed. Each call of `feed` must
+/// return the same items with their buckets, at most `count`.
 ///
-/// Holds about `budget` bytes: more only for a single bucket that is larger, or for
-/// 1/[`MAX_PARTS`] of all.
+/// Uses about `budget` bytes; more only for a single larger bucket, or for 1/[`MAX_PARTS`] of all items.
 pub(super) fn by_bucket<T: Copy + Default, I: Iterator<Item = (usize, T)>>(
     buckets: usize,
     count: usize,
@@ -55,7 +53,7 @@ pub(super) fn by_bucket<T: Copy + Default, I: Iterator<Item = (usize, T)>>(
                 next.add(bucket);
             }
         }
-        // Where a bucket began is now where it ends.
+        // Each bucket's start has moved to its end.
         let mut rest = items.as_mut_slice();
         let mut start = 0;
         for end in places {
@@ -68,7 +66,6 @@ pub(super) fn by_bucket<T: Copy + Default, I: Iterator<Item = (usize, T)>>(
     Ok(())
 }
 
-/// How many items each bucket of a part has.
 struct Counts {
     start: usize,
     counts: Vec<u32>,
@@ -88,7 +85,7 @@ impl Counts {
     }
 }
 
-/// Ranges of buckets, in order, each of which fits into the budget with its items.
+/// Returns ranges of buckets, in order, that fit into the budget with their items.
 fn parts<I: Iterator<Item = usize>>(
     buckets: usize,
     count: usize,
@@ -116,7 +113,7 @@ fn parts<I: Iterator<Item = usize>>(
             parts.add(range, count as usize);
             continue;
         }
-        // Too many in a few buckets: these one by one.
+        // Too many items in one group: add its buckets one by one.
         let mut each = Counts::of(&range);
         feed().for_each(|bucket| each.add(bucket));
         for (bucket, &count) in range.zip(&each.counts) {
@@ -152,8 +149,8 @@ impl<C: Fn(usize, usize) -> usize> Parts<C> {
     }
 }
 
-/// Numbers of 32 bits that wait until what is written before them is complete: in memory, from
-/// `limit` bytes on in a file of their own.
+/// A sequence of 32-bit numbers that is written after the main output: in memory, and from `limit` bytes on in a
+/// file.
 pub(super) struct Spool<'a> {
     dir: &'a dyn Directory,
     name: String,
@@ -168,7 +165,6 @@ impl<'a> Spool<'a> {
         Self { dir, name, limit, held: Vec::new(), file: None, len: 0 }
     }
 
-    /// How many numbers it has.
     pub(super) const fn len(&self) -> u64 {
         self.len
     }
@@ -194,7 +190,6 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
-    /// Writes all of them as a section of their own, and says where it is.
     pub(super) fn write(mut self, out: &mut BlockWriter) -> Result<Range<usize>> {
         let start = out.position() as usize;
         if self.file.is_some() {
@@ -209,7 +204,7 @@ impl<'a> Spool<'a> {
     }
 }
 
-/// The bytes of a file of which so many were written a moment ago.
+/// Returns the bytes of a file that was just written with this length.
 pub(super) fn read_back(dir: &dyn Directory, name: &str, written: u64) -> Result<Contents> {
     let path = dir.path().join(name);
     let contents = dir.contents(name).map_err(Error::io(&path))?;
@@ -223,7 +218,7 @@ pub(super) fn read_back(dir: &dyn Directory, name: &str, written: u64) -> Result
 impl Drop for Spool<'_> {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // What cannot be removed goes at the next open.
+            // If removal fails, the next open removes the file.
             let _ = self.dir.remove(&self.name);
         }
     }
@@ -266,7 +261,7 @@ mod tests {
 
     #[test]
     fn parts_fit_into_the_budget_however_uneven_the_buckets() {
-        // Half of all items in three of 200,000 buckets that one group holds.
+        // Half of all items in three of 200,000 buckets, all in one group.
         let buckets = 200_000;
         let of = |i: usize| if i.is_multiple_of(2) { 8 + i % 3 } else { i * 7919 % buckets };
         let parts = parts(buckets, 100_000, 200_000, 8, || (0..100_000).map(of));
@@ -278,7 +273,7 @@ mod tests {
         };
         assert!(parts.iter().all(|part| part.len() == 1 || cost(part) <= 200_000), "{parts:?}");
         assert!(parts.len() < 16, "{parts:?}");
-        // The least budget is not the most passes.
+        // The smallest budget does not cause the most passes.
         let parts = super::parts(buckets, 100_000, 0, 8, || (0..100_000).map(of));
         assert!(parts.len() < 2 * MAX_PARTS, "{}", parts.len());
     }

@@ -21,7 +21,7 @@ fn each_way_to_end_a_lease_frees_its_host_once() {
         assert_eq!((leases.open(), leases.lost()), (1, 0));
         if let Some(answer) = answer {
             frontier.free(&mut first, answer, Instant::now());
-            // It is free, and stays so.
+            // A second call has no effect.
             frontier.free(&mut first, answer, Instant::now());
         }
         frontier.push(entry("http://a.example/2")).unwrap();

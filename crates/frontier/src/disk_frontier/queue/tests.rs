@@ -5,7 +5,7 @@ use crate::disk_frontier::heads::HEAD;
 use crate::disk_frontier::tests::{entry, lease};
 use crate::{End, Frontier, Lease, Next, Options};
 
-/// What is handed out, in order, with a commit after each `commit_each`.
+/// Leases everything and returns it in order, with a commit after every `commit_each` leases.
 fn drain(frontier: &DiskFrontier, commit_each: usize) -> Vec<Entry> {
     let mut all = Vec::new();
     loop {
@@ -36,7 +36,7 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
         let url = format!("http://a.example/{depth}/{number}");
         Entry { depth, ..entry(&url) }
     };
-    // The deepest first, far more than are held in memory of each depth.
+    // The deepest first, more of each depth than fit in memory.
     let each = HEAD as u64 + 100;
     let fill = |frontier: &DiskFrontier| {
         for depth in (0..12).rev() {
@@ -49,7 +49,6 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
     };
     let frontier = open();
     fill(&frontier);
-    // Some are taken, and put back.
     let first = lease(&frontier, Instant::now()).unwrap();
     assert_eq!(first.entry.url.path(), "/11/0", "what is not in memory needs a commit");
     frontier.end(first, End::PutBack { wait: Duration::ZERO }, Instant::now());
@@ -63,7 +62,7 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
     let order = |entry: &Entry| {
         let [depth, number] = [1, 2]
             .map(|at: usize| entry.url.path().split('/').nth(at).unwrap().parse::<u64>().unwrap());
-        // From depth 6 on as they came.
+        // From depth 6 on in the order of arrival.
         let recent = number >= 1000;
         let late = if depth >= 6 { 11 - depth } else { 0 };
         (if recent { 0 } else { depth.min(6) }, u64::from(recent), late, number)
@@ -159,7 +158,7 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
         let mut queue = txn.open_table(QUEUE).unwrap();
         let first = redb::ReadableTable::first(&queue).unwrap().unwrap().0.value();
         queue.insert((first.0, first.1 + 7), b"no entry".as_slice()).unwrap();
-        // A version that knows no classes stores numbers with their class.
+        // A version without classes stores numbers with their class.
         let next = first.1.to_le_bytes();
         txn.open_table(META).unwrap().insert("next", next.as_slice()).unwrap();
     }
@@ -168,7 +167,7 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
     forget_counts(folder.path());
     let frontier = open();
     let order = |all: Vec<Entry>| -> Vec<u16> { all.iter().map(|entry| entry.depth).collect() };
-    // Read, let go for what comes first, and read again.
+    // Read, dropped from memory for an earlier class, and read again.
     let lease = lease(&frontier, Instant::now()).unwrap();
     frontier.done(lease, Duration::ZERO, Instant::now());
     [10, 1, 2].iter().for_each(|&depth| push(&frontier, depth));
@@ -178,7 +177,7 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
     assert_eq!((counts.queued, counts.deferred), (1, 1));
 }
 
-/// Takes away what a version without counts does not write.
+/// Removes the data that a version without counts does not write.
 fn forget_counts(folder: &std::path::Path) {
     let db = redb::Database::open(folder.join("frontier.redb")).unwrap();
     let txn = db.begin_write().unwrap();
@@ -186,7 +185,7 @@ fn forget_counts(folder: &std::path::Path) {
     txn.commit().unwrap();
 }
 
-/// Changes the file of a frontier in which nine URLs of a host wait.
+/// Writes a frontier with nine queued URLs of one host and changes its file.
 fn tampered(change: impl FnOnce(&redb::WriteTransaction)) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
@@ -208,13 +207,13 @@ const WAITING: redb::TableDefinition<'_, (u64, u8), u64> = redb::TableDefinition
 
 #[test]
 fn counts_that_another_version_left_behind_are_made_anew() {
-    // It took one of the queue, and knows no counts.
+    // A version without counts removed one row of the queue.
     let folder = tampered(|txn| drop(txn.open_table(QUEUE).unwrap().pop_first().unwrap()));
     for _ in 0..2 {
         let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
         assert_eq!(frontier.counts().queued, 8);
     }
-    // It took one, and put another one there, of another host: the sum is the same.
+    // It removed one row and added one of another host: the sum is the same.
     let folder = tampered(|txn| {
         let mut queue = txn.open_table(QUEUE).unwrap();
         queue.pop_first().unwrap().unwrap();
@@ -245,7 +244,7 @@ fn counts_that_cannot_be_are_made_anew() {
     };
     type Change<'a> = &'a dyn Fn(&redb::WriteTransaction);
     let changes: [Change<'_>; 5] = [
-        // Two whose sum is too large, a class that there is not, a host that nobody knows, one too many.
+        // Two counts whose sum overflows, an invalid class, an unknown host, a count that is one too high.
         &|txn| [(7, 0), (8, 0)].into_iter().for_each(|other| put(txn, other, u64::MAX)),
         &|txn| put(txn, (key(txn).0, 200), 9),
         &|txn| {
@@ -263,7 +262,7 @@ fn counts_that_cannot_be_are_made_anew() {
             DiskFrontier::open(folder.path(), options).unwrap()
         };
         assert_eq!(open().counts().queued, 9);
-        // The second one believes what the first has written, and gives out numbers that nobody has.
+        // The second open uses the counts that the first has written and assigns unused numbers.
         let frontier = open();
         (0..9).for_each(|number| {
             frontier.push(entry(&format!("http://a.example/new/{number}"))).unwrap();
@@ -331,12 +330,12 @@ fn nothing_is_handed_out_twice_or_lost_whatever_comes_in_between() {
                     frontier.end(lease, end, now);
                 }
                 11 if next(30) == 0 => {
-                    // What is in flight comes again after the next open.
+                    // URLs in flight are queued again after the next open.
                     held.clear();
                     frontier.commit(b"").unwrap();
                     drop(frontier);
                     frontier = DiskFrontier::open(folder.path(), options.clone()).unwrap();
-                    // The counts that commits kept are those of a look at the whole queue.
+                    // The counts that commits maintain equal those of a full count.
                     let kept = frontier.hosts();
                     drop(frontier);
                     forget_counts(folder.path());

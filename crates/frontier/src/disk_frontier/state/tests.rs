@@ -24,7 +24,7 @@ fn refusals_cost_no_delay_and_the_next_request_waits_for_the_last_real_one() {
     assert_eq!(other.host, "b.example");
     assert!(!frontier.set_address(&other, address, start), "the address was asked just now");
     frontier.end(other, End::PutBack { wait: Duration::from_secs(600) }, start);
-    // All but the last in one moment.
+    // All except the last at the same time.
     let now = start + Duration::from_secs(1);
     for number in 1..1000 {
         let mut refused = lease(&frontier, now).unwrap();
@@ -56,12 +56,12 @@ fn a_refusal_gives_nothing_back_that_another_lease_holds() {
     let second = lease(&frontier, start + Duration::from_secs(1)).unwrap();
     frontier.free(&mut first, HostAnswer::Unasked, start + Duration::from_millis(1100));
     assert!(lease(&frontier, start + Duration::from_millis(1900)).is_none(), "the second's");
-    // Deferred and not asked: the one after it need not wait either.
+    // Deferred without a request: the next one need not wait either.
     let now = start + Duration::from_millis(1950);
     assert!(!frontier.end(second, End::Defer { fault: Fault::Unasked }, now));
     let mut third = lease(&frontier, now).unwrap();
     assert_eq!(third.entry.url.path(), "/2");
-    // What is known of the delay since holds.
+    // A delay that was set meanwhile applies.
     frontier.set_delay("a.example", Duration::from_secs(5));
     frontier.free(&mut third, HostAnswer::Unasked, now);
     assert!(lease(&frontier, now + Duration::from_secs(2)).is_none());
@@ -116,7 +116,7 @@ fn hosts_of_a_dying_address_are_left_alone_together_and_each_has_a_try() {
         frontier.push(entry(&format!("http://h{}.example/{number}", number % 20))).unwrap();
         frontier.push(entry(&format!("http://good.example/{number}"))).unwrap();
     }
-    // Two of one /64, and one elsewhere.
+    // Two addresses in one /64, and one in another network.
     let dying = |host: &str| -> IpAddr {
         format!("2001:db8::{}", 1 + host.len() % 2).parse::<IpAddr>().unwrap()
     };
@@ -147,10 +147,10 @@ fn hosts_of_a_dying_address_are_left_alone_together_and_each_has_a_try() {
     }
     assert_eq!((good.len(), good.last().unwrap() / 100), (60, 59), "{good:?}");
     let gaps: Vec<u64> = tries.windows(2).map(|two| two[1].0 - two[0].0).collect();
-    // The first host comes twice before a third one opens the breaker.
+    // The first host is tried twice before a third one opens the breaker.
     assert!(gaps[..3].iter().all(|gap| *gap <= 100), "{tries:?}");
     assert!(gaps[3] >= 4000 && gaps[4] >= 8000, "{tries:?}");
-    // Then it is down: all have one try, a delay apart.
+    // Then the address is down: each host has one try, a delay apart.
     assert!(gaps[5..].iter().all(|gap| (100..300).contains(gap)), "{tries:?}");
     let hosts: std::collections::HashSet<&String> = tries.iter().map(|(_, host)| host).collect();
     assert_eq!(hosts.len(), 20, "{tries:?}");
