@@ -187,7 +187,7 @@ fn a_person_finds_a_pair_looks_and_restores_it() {
     browser.wait("Discarded again, as before.");
     assert_eq!(bench.found("rivulet"), [""; 0]);
     browser.click("button[value=keep]");
-    browser.wait("This page is the one that is kept now.");
+    browser.wait("This page is now the kept page.");
     browser.click("nav a[href='/clusters']");
     browser.wait("2 clusters");
     browser.click("details summary");

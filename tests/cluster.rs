@@ -338,7 +338,7 @@ fn a_worker_that_loses_its_cluster_ends_as_one_that_cannot_write() {
     let output = worker.wait_with_output().unwrap();
     let error = text(&output.stderr);
     assert_eq!(code(&output), 6, "{error}");
-    assert!(error.contains("could not be used") && error.contains("to go on"), "{error}");
+    assert!(error.contains("could not be used") && error.contains("to continue"), "{error}");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn files_are_known_by_their_bytes_and_what_a_folder_holds_beside_pages_is_counte
     write(&folder.join("s.css"), "p { color: red }");
     write(&folder.join("d.pdf"), "%PDF-1.4\nobj");
     let out = bench.run(&["pages", folder.to_str().unwrap()]);
-    assert!(out.starts_with("3 pages") && out.contains("left out                 3"), "{out}");
+    assert!(out.starts_with("3 pages") && out.contains("not read                 3"), "{out}");
     // A named file must be a page, otherwise it is an error.
     for (name, exit, said) in
         [("i.png", 7, "neither HTML, text"), ("d.pdf", 7, "neither HTML, text"), ("s.css", 0, "")]
@@ -242,4 +242,33 @@ fn small_slips_are_told() {
     let numbers = bench.path("numbers");
     write(&numbers, "\u{feff}10\n10\n");
     assert_eq!(printed(&["find-all", "-i", numbers.to_str().unwrap()]), "[10, 10]\n");
+}
+
+/// `crawl URL`, `--seeds URL`, flags of an earlier run, and the short help.
+#[test]
+fn a_url_is_a_seed_and_flags_of_earlier_runs_are_named_until_they_are_forgotten() {
+    let server = crate::helpers::site();
+    let bench = Bench::new();
+    let run = |words: &[&str]| {
+        let mut command = crawl();
+        command.args(words).arg("--data").arg(bench.data());
+        let output = command.output().unwrap();
+        (code(&output), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (exit, said) = run(&[&server.url("/"), "--max-pages", "1", "--delay", "0s"]);
+    assert_eq!(exit, 3, "{said}");
+    assert!(!said.contains("earlier runs"), "{said}");
+    let (exit, said) = run(&["--delay", "0s"]);
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.contains("--max-pages 1 (--forget-flags drops them)"), "{said}");
+    assert!(!said.contains("--delay 0s ("), "given now: {said}");
+    let (exit, said) = run(&["--forget-flags", "--delay", "0s"]);
+    assert_eq!((exit, said.contains("earlier runs")), (0, false), "{said}");
+    let (exit, said) = run(&["--seeds", &server.url("/")]);
+    assert_eq!(exit, 0, "{said}");
+    let (exit, said) = run(&["ftp://a.example/"]);
+    assert_eq!(exit, 1, "{said}");
+
+    let bare = crawl().output().unwrap();
+    assert_eq!((code(&bare), text(&bare.stdout)), (0, printed(&["-h"])));
 }

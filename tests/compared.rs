@@ -74,7 +74,7 @@ fn variants_are_kept_and_a_page_with_comments_is_discarded_with_the_difference_i
     assert!(shown.contains("only in this page, 8 words"), "{shown}");
     // The same rules change no stored decision.
     let again = bench.run(&["duplicates", "recheck"]);
-    assert!(again.contains("0 pages more would be kept, 0 more discarded;"), "{again}");
+    assert!(again.contains("0 pages more would be kept, 0 more discarded."), "{again}");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn more_similarity_can_be_asked_for_than_the_texts_need() {
     offered(&bench, &[(one, whole("Tee", "")), (other, whole("Tee", more))]);
     assert_eq!(lines_of(&bench).len(), 1);
     let said = bench.run(&["duplicates", "recheck", "--similarity-same-host", "0.99"]);
-    assert!(said.contains("1 page more would be kept, 0 more discarded;"), "{said}");
+    assert!(said.contains("1 page more would be kept, 0 more discarded."), "{said}");
 }
 
 #[test]

@@ -33,10 +33,10 @@ fn a_page_that_is_kept_again_has_one_line_that_counts() {
         assert_eq!(bench.kept(), [page]);
     }
     let listed = bench.run(&["duplicates", "list"]);
-    assert!(listed.contains("a newer line is about this page"), "{listed}");
+    assert!(listed.contains("a newer line describes this page"), "{listed}");
     let old = bench.rows(&["--match", "print/p"]).remove(0);
     let shown = bench.run(&["duplicates", "show", &old["id"].to_string()]);
-    assert!(shown.contains("a newer line is about this page"), "{shown}");
+    assert!(shown.contains("a newer log line describes this page"), "{shown}");
     assert_eq!(old["state"], "renewed");
     let refused = ["duplicates", "restore", &old["id"].to_string()];
     assert_eq!(bench.tried(&refused), 1);
@@ -185,7 +185,11 @@ fn what_would_be_restored_is_told_to_programs_too() {
         .output()
         .unwrap();
     assert_eq!(code(&refused), 1);
-    assert!(text(&refused.stderr).contains("--csv is for --dry-run"), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).contains("--csv works only with --dry-run"),
+        "{}",
+        text(&refused.stderr)
+    );
     let done = bench.object(&["duplicates", "restore", "--json", PRINT]);
     assert_eq!((done["done"].as_u64(), done["not"].as_array().unwrap().len()), (Some(1), 0));
     let none = bench.object(&["duplicates", "restore", "--json", "--host", "c.example"]);
@@ -219,10 +223,10 @@ fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
         assert!(said.lines().any(|line| line.starts_with("DAMAGED discarded")), "{said}");
         assert!(said.contains(why), "{said}");
     };
-    damaged(format!("{whole}{first}\n"), "line 4, of page 1, stands there twice");
+    damaged(format!("{whole}{first}\n"), "line 4, of page 1, occurs twice");
     // The line of a kept page.
     let other = first.replacen("\"id\":1,", "\"id\":0,", 1);
-    damaged(format!("{whole}{other}\n"), "line 4, of page 0, was added");
+    damaged(format!("{whole}{other}\n"), "line 4, of page 0, was not written");
     // Remains of a crash: lines of pages that the store does not contain, and half a line.
     let next = first.replacen("\"id\":1,", "\"id\":77,", 1);
     std::fs::write(&log, format!("{whole}{next}\n{{\"time\":")).unwrap();
@@ -231,7 +235,7 @@ fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
     bench.run(&["duplicates", "keep", PRINT]);
     let whole = std::fs::read_to_string(&log).unwrap();
     assert!(whole.lines().last().unwrap().contains("\"id\":5,"), "{whole}");
-    damaged(whole.replace("\"id\":5,", "\"id\":2,"), "line 4, of page 2, stands there twice");
+    damaged(whole.replace("\"id\":5,", "\"id\":2,"), "line 4, of page 2, occurs twice");
 }
 
 #[test]
@@ -249,5 +253,5 @@ fn what_was_forgotten_is_not_said_to_be_in_a_log_that_has_no_line_of_it() {
     // The same without a queue.
     std::fs::remove_dir_all(bench.data().join("frontier")).unwrap();
     let said = known(&url);
-    assert!(said.contains("decisions.jsonl") && !said.contains("no crawl yet"), "{said}");
+    assert!(said.contains("decisions.jsonl") && !said.contains("no queue yet"), "{said}");
 }

@@ -182,7 +182,7 @@ fn a_copy_of_what_a_recheck_takes_back_is_a_copy_of_that() {
     let apply: Vec<&str> = strict.iter().chain(&["--apply"]).copied().collect();
     let said = bench.run(&apply);
     assert!(
-        said.contains("1 page more would be kept") && said.contains("1 for another page"),
+        said.contains("1 page more would be kept") && said.contains("1 discarded for another page"),
         "{said}"
     );
     bench.checked();
@@ -193,7 +193,7 @@ fn a_copy_of_what_a_recheck_takes_back_is_a_copy_of_that() {
         (Some("exact"), Some(&*server.url("/a")))
     );
     // The decision is final. Removing the other page brings the copy into the index.
-    assert!(bench.run(&strict).contains("0 pages more would be kept, 0 more discarded;"));
+    assert!(bench.run(&strict).contains("0 pages more would be kept, 0 more discarded."));
     bench.run(&["forget", &server.url("/a")]);
     bench.checked();
 }

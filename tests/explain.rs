@@ -34,9 +34,9 @@ fn the_place_in_the_queue_and_the_depth_are_those_of_the_crawl() {
         bench.run(&[&["explain", &url][..], more].concat())
     };
     for (path, known, depth) in [
-        ("/w1", "queued, 0 of its host before it", "1"),
-        ("/w19", "queued, 18 of its host before it", "1"),
-        ("/b", "queued, 19 of its host before it", "2"),
+        ("/w1", "queued behind 0 URLs of its host", "1"),
+        ("/w19", "queued behind 18 URLs of its host", "1"),
+        ("/b", "queued behind 19 URLs of its host", "2"),
     ] {
         let said = explained(path, &[]);
         assert!(said.contains(known), "{path}: {said}");
@@ -121,7 +121,7 @@ fn a_file_is_held_against_the_tables_also_while_another_works_on_them() {
     assert_eq!(row["threshold"], 3);
     assert!(row["similarity"].as_f64().unwrap() > 0.5 && row["distance"].is_u64(), "{row}");
     assert!(said.contains("duplicate of file://") && said.contains("a.html (page 0)"), "{said}");
-    assert!(said.contains("is asked for"), "{said}");
+    assert!(said.contains("is required"), "{said}");
     let (row, said) = verdict(&other);
     assert_eq!((&row["verdict"], &row["documents"]), (&"new".into(), &2.into()), "{said}");
     let (row, said) = verdict(&a);
@@ -196,7 +196,7 @@ fn a_dry_run_keeps_to_fresh_and_recrawl() {
     for (flags, wanted, exit) in [
         (&["--dry-run"][..], "skipped: known", 4),
         (&["--dry-run", "--fresh"], "would be fetched", 0),
-        (&["--dry-run", "--recrawl"], "would be asked for again", 0),
+        (&["--dry-run", "--recrawl"], "would be requested again", 0),
     ] {
         let output = bench.crawl(&[server.url("/")], flags);
         let said = text(&output.stdout);

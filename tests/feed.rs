@@ -166,11 +166,11 @@ fn a_feed_that_was_changed_cut_or_is_none_is_refused_whole() {
     for (wrong, word) in [
         (pack(&whole.replace("/a/0", "/a/2")), "digest"),
         (bytes[..bytes.len() / 2].to_vec(), "line"),
-        (pack(&whole[..whole.rfind("{\"sha").unwrap()]), "cut"),
+        (pack(&whole[..whole.rfind("{\"sha").unwrap()]), "truncated"),
         (pack(&whole.replace("\"version\":1", "\"version\":2")), "hapax-feed 2"),
-        (b"noise".to_vec(), "unpacked"),
-        (pack("[]\n"), "no feed"),
-        (Vec::new(), "unpacked"),
+        (b"noise".to_vec(), "decompress"),
+        (pack("[]\n"), "not a feed"),
+        (Vec::new(), "decompress"),
     ] {
         std::fs::write(&feed, wrong).unwrap();
         let output = crawl()
@@ -339,7 +339,7 @@ fn claims_of_a_feed_that_changes_between_its_two_readings_do_not_count() {
         .unwrap();
     feeding.join().unwrap();
     let said = text(&output.stderr);
-    assert!(code(&output) == 1 && said.contains("import it again"), "{said}");
+    assert!(code(&output) == 1 && said.contains("Import it again"), "{said}");
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     assert_eq!(kept_of(&bench, &server), 11);
     assert!(!bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "feed"));

@@ -278,7 +278,7 @@ fn headers_go_to_the_seeds_hosts_alone_and_cookies_to_nobody_unless_asked() {
     assert!(!archive.contains("\r\ncookie:") && !archive.contains("x-key"));
     let output = bench.crawl(&[seed.url("/")], &["--header", "no colon"]);
     assert_eq!(code(&output), 1);
-    assert!(text(&output.stderr).contains("write it like"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("Write it like"), "{}", text(&output.stderr));
 }
 
 #[test]

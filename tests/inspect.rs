@@ -109,7 +109,7 @@ fn pages_answer_and_a_form_restores_without_any_script() {
     assert!(inspect.post("", &form("discard")).starts_with("HTTP/1.1 303"));
     assert_eq!(bench.found("rivulet").len(), 0);
     assert!(inspect.post("", &form("keep")).starts_with("HTTP/1.1 303"));
-    assert!(inspect.get(&format!("/page/{id}")).contains("this page is the one that is kept"));
+    assert!(inspect.get(&format!("/page/{id}")).contains("this page is kept"));
     assert!(inspect.post("", &form("destroy")).starts_with("HTTP/1.1 400"));
     for (path, status) in [
         ("/page/999999", "400"),

@@ -142,7 +142,7 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
     for path in ["/lost", "/private"] {
         let said = bench.run(&["explain", &server.url(path)]);
-        assert!(said.contains("not used: skipped.jsonl says why"), "{said}");
+        assert!(said.contains("see skipped.jsonl for the reason"), "{said}");
     }
 }
 

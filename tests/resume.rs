@@ -214,7 +214,7 @@ fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
         }
         // Recovered data is not damage.
         let ahead = stores.contains(&"dedup");
-        assert_eq!(bench.run(&["check"]).contains("that a crash left there"), ahead, "{stores:?}");
+        assert_eq!(bench.run(&["check"]).contains("from a crash"), ahead, "{stores:?}");
         let output = bench.crawl(&seeds, &[]);
         assert_eq!(code(&output), 0, "{stores:?}: {}", text(&output.stderr));
         assert_eq!(outcome(&bench), undisturbed, "{stores:?}");

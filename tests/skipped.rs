@@ -12,7 +12,8 @@ use crate::helpers::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 /// Reasons that one crawl of loopback servers cannot produce, with their tests.
-const ELSEWHERE: [(&str, &str, &str); 6] = [
+const ELSEWHERE: [(&str, &str, &str); 7] = [
+    ("reserved", "tests/robots.rs", "reservations_are_recorded_and_obeyed_on_request"),
     (
         "queue",
         "tests/queue_limits.rs",

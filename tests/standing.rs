@@ -58,13 +58,13 @@ fn a_redirect_stands_behind_the_page_that_is_kept_and_of_none_it_is_said() {
         (&one.as_str().into(), &server.url("/old").into())
     );
     let explained = bench.run(&["explain", &older]);
-    assert_eq!(explained.matches(&format!("for which {one} stands")).count(), 2, "{explained}");
+    assert_eq!(explained.matches(&format!("represented by {one}")).count(), 2, "{explained}");
     let hits = json_lines(bench.run(&["search", "when", "--json"]).as_bytes());
     let copies = |url: &str| hits.iter().find(|hit| hit["url"] == url).unwrap()["copies"].clone();
     assert_eq!((copies(&one), copies(&server.url("/two"))), (1.into(), 0.into()));
     let inspect = Inspect::start(&bench);
     let page = inspect.get("/clusters");
-    for told in ["3 clusters", "1 more and 3 redirects", "(no page stands there now)"] {
+    for told in ["3 clusters", "1 more and 3 redirects", "(no page is stored for it now)"] {
         assert!(page.contains(told), "{told}: {page}");
     }
     let page = inspect.get(&format!("/page/{}", bench.id_of("/older")));
@@ -84,13 +84,13 @@ fn a_redirect_stands_behind_the_page_that_is_kept_and_of_none_it_is_said() {
     );
     for path in ["/lead", "/lost/copy"] {
         let shown = bench.run(&["duplicates", "show", &server.url(path)]);
-        assert!(shown.contains("/lost  (no page stands there now)"), "{shown}");
+        assert!(shown.contains("/lost  (no page is stored for it now)"), "{shown}");
         let rows = bench.rows(&["--match", path]);
         assert_eq!(rows[0]["of_gone"], true, "{rows:?}");
     }
     let explained = bench.run(&["explain", &server.url("/lead")]);
-    assert!(explained.contains("where no page stands now"), "{explained}");
+    assert!(explained.contains("which has no stored page now"), "{explained}");
     let explained = bench.run(&["explain", &server.url("/lost/copy")]);
-    assert!(explained.contains("which is not there any more"), "{explained}");
+    assert!(explained.contains("which is no longer stored"), "{explained}");
     bench.checked();
 }

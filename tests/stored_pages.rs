@@ -314,5 +314,5 @@ fn after_a_kill_the_status_counts_what_is_committed() {
         serde_json::from_str(&bench.run(&["status", "--json"])).unwrap();
     assert!(status["pages"]["indexed"].as_u64() > Some(0), "{status}");
     assert_eq!((&status["complete"], &status["stop"]), (&false.into(), &"running".into()));
-    assert!(bench.run(&["status"]).contains("killed"));
+    assert!(bench.run(&["status"]).contains("by a kill"));
 }

@@ -62,8 +62,9 @@ mod local_server;
 mod behaviours;
 mod helpers;
 mod hostile;
-// Names in the documents.
+// Names and commands in the documents.
 mod documents;
+mod guide;
 // Limits for each of many hosts.
 mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests.

@@ -18,8 +18,7 @@ use hapax_data::SkipReason;
     name = "crawl",
     version,
     subcommand_negates_reqs = true,
-    arg_required_else_help = true,
-    after_help = format!("Examples:\n  crawl demo\n  crawl --seeds seeds.txt\n  crawl --seeds seeds.txt --max-pages 1000 --delay 500ms\n  crawl search 'long river'\n  crawl duplicates list\n\n{}", exit::HELP)
+    after_help = format!("Examples:\n  crawl demo\n  crawl https://example.org/\n  crawl --seeds seeds.txt\n  crawl --seeds seeds.txt --max-pages 1000 --delay 500ms\n  crawl search 'long river'\n  crawl duplicates list\n\n{}", exit::HELP)
 )]
 pub(crate) struct Args {
     /// A command other than crawling
@@ -86,9 +85,12 @@ impl DataDirs {
 /// Arguments of a crawl.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct CrawlArgs {
-    /// Read seed URLs from this file, one a line; - reads stdin
+    /// Read seed URLs from this file, one a line; - reads stdin; a URL is itself a seed
     #[arg(long, value_name = "FILE")]
     pub(crate) seeds: Option<PathBuf>,
+    /// A seed: `crawl URL` is `crawl --seed-url URL`
+    #[arg(long, value_name = "URL", hide = true)]
+    pub(crate) seed_url: Vec<String>,
     #[command(flatten)]
     pub(crate) data: Data,
     /// Start over: delete the crawl in the data directory first (needs --yes unless the directory is empty)
@@ -97,6 +99,9 @@ pub(crate) struct CrawlArgs {
     /// Confirm that --fresh may delete data
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Forget the flags of earlier runs in this data directory: only those given now, the environment and --config count
+    #[arg(long)]
+    pub(crate) forget_flags: bool,
     /// Request all known pages again, and URLs that were skipped for a reason that may be temporary
     #[arg(long, help_heading = "Job")]
     pub(crate) recrawl: bool,

@@ -83,8 +83,8 @@ pub(crate) fn connect(
 
 /// The error of `--cluster` in a build without the feature.
 #[cfg(not(feature = "cluster"))]
-pub(crate) const WITHOUT: &str = "--cluster: this program was built without it: \
-    cargo install --path . --locked --features cluster (or --cluster= to go on without)";
+pub(crate) const WITHOUT: &str = "--cluster: this program was built without cluster support. Rebuild it: cargo install --path . --locked \
+     --features cluster (or continue without: --cluster=)";
 
 #[cfg(not(feature = "cluster"))]
 pub(crate) fn join(

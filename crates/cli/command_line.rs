@@ -10,7 +10,7 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::args::Args;
 use crate::settings::Settings;
-use crate::spelling::nearest;
+use hapax_data::spelling::nearest;
 
 /// The prefix of our environment variables.
 const OURS: &str = "HAPAX_";
@@ -31,6 +31,10 @@ pub(crate) fn parse(
     let mut slips = unknown(&command(), environment);
     let mut command = without(self::command(), &empty);
     let mut words: Vec<OsString> = words.into_iter().collect();
+    if let Some(help) = crate::help::of(&words, self::command()) {
+        return Err(help);
+    }
+    words = with_seeds(words, &command);
     let mut tried = command.try_get_matches_from_mut(&words);
     if let Some(joined) = tried.as_ref().err().and_then(|error| with_value(error, &words)) {
         words = joined;
@@ -212,7 +216,34 @@ fn with_value(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> 
     found.then_some(joined)
 }
 
-/// Adds advice for `crawl https://a.example/` and `crawl seeds.txt`, which other programs accept.
+/// Turns the URLs of `crawl URL...` into seeds. Words after a command stay, and so does the value of a flag.
+fn with_seeds(words: Vec<OsString>, command: &Command) -> Vec<OsString> {
+    let takes_value = |word: &str| {
+        let flag = word.strip_prefix("--").filter(|flag| !flag.contains('='));
+        let named = |flag: &str| command.get_arguments().find(|arg| arg.get_long() == Some(flag));
+        flag.and_then(named).is_some_and(|arg| {
+            arg.get_action().takes_values()
+                && arg.get_num_args().is_none_or(|range| range.min_values() > 0)
+        })
+    };
+    let mut out: Vec<OsString> = Vec::with_capacity(words.len());
+    let (mut is_value, mut in_command) = (true, false);
+    for word in words {
+        let text = word.to_string_lossy().into_owned();
+        if !is_value && !in_command {
+            if text.starts_with("http://") || text.starts_with("https://") {
+                out.push("--seed-url".into());
+            } else {
+                in_command = command.find_subcommand(&text).is_some();
+            }
+        }
+        is_value = takes_value(&text);
+        out.push(word);
+    }
+    out
+}
+
+/// Adds advice for `crawl seeds.txt`, which other programs accept.
 fn with_tip(mut error: clap::Error, words: &[OsString], command: &Command) -> clap::Error {
     let first = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'));
     if error.kind() == ErrorKind::InvalidSubcommand
@@ -220,7 +251,7 @@ fn with_tip(mut error: clap::Error, words: &[OsString], command: &Command) -> cl
         && word.contains(['.', ':', '/'])
         && first.is_none_or(|first| command.find_subcommand(first).is_none())
     {
-        let tip = "seeds stand in a file, or on stdin: crawl --seeds FILE, or crawl --seeds - and a URL a line";
+        let tip = "to crawl, give seeds: crawl --seeds FILE, crawl URL, or crawl --seeds - with one URL a line";
         let tips = vec![tip.to_owned().into()];
         let _ = error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
@@ -324,10 +355,12 @@ mod tests {
 
     #[test]
     fn a_url_in_the_place_of_a_command_gets_a_tip() {
-        for words in [&["https://a.example/"][..], &["-q", "seeds.txt"]] {
-            let error = given(words, &[]).unwrap_err();
-            assert!(error.contains("crawl --seeds FILE"), "{error}");
-        }
+        let error = given(&["-q", "seeds.txt"], &[]).unwrap_err();
+        assert!(error.contains("crawl --seeds FILE"), "{error}");
+        let words = ["-q", "https://a.example/", "--data", "http://d", "http://b.example/"];
+        let (args, _) = given(&words, &[]).unwrap();
+        assert_eq!(args.crawl.seed_url, ["https://a.example/", "http://b.example/"]);
+        assert_eq!(args.crawl.data.data, PathBuf::from("http://d"));
         let error = given(&["duplicates", "https://a.example/"], &[]).unwrap_err();
         assert!(!error.contains("--seeds"), "{error}");
         let error = given(&["serach"], &[]).unwrap_err();
@@ -419,6 +452,7 @@ mod tests {
         kept.dedup();
         let lists = [
             "ALLOW_PRIVATE",
+            "CA",
             "CLUSTER",
             "EXCLUDE",
             "HEADER",

@@ -86,7 +86,8 @@ impl Settings {
         }
         let config = self.config()?;
         if shared && (self.hosts.max_queued_per_host.is_some() || self.hosts.max_queue.is_some()) {
-            let what = "--max-queued-per-host and --max-queue bound the queues of one data directory: leave them out with --cluster";
+            let what =
+                "--max-queued-per-host and --max-queue do not work with --cluster. Remove them";
             return Err(coded(USAGE, what));
         }
         Fetcher::new(config.requests.client(seeds))

@@ -187,24 +187,24 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
 
 pub(crate) fn advice_on_index(data: &Path) -> String {
     let pages = data.join("pages");
-    let copy = "put a copy of index/ back";
+    let copy = "restore index/ from a backup";
     match pages.is_dir() {
         true => format!(
             "{copy}, or make a new data directory from the stored pages: `crawl pages {} --data NEW`",
             shell_path(&pages)
         ),
-        false => format!("{copy}, or crawl again with --fresh: the pages were not stored"),
+        false => format!("{copy}, or crawl again with --fresh (the pages were not archived)"),
     }
 }
 
 pub(crate) const fn hint(code: u8) -> Option<&'static str> {
     match code {
         WRITE => Some(
-            "nothing that was committed is lost: mend that (room on the disk, the right to write), then run the \
-             same command to go on",
+            "no committed data is lost. Fix the cause (disk space, permissions), then run the same command \
+             to continue",
         ),
         DAMAGED => Some(
-            "nothing was changed: put a copy of the data directory back, or use another --data",
+            "nothing was changed. Restore the data directory from a backup, or use another --data",
         ),
         _ => None,
     }

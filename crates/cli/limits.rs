@@ -64,7 +64,7 @@ fn refused(
     least: impl Display,
     most: impl Display,
 ) -> anyhow::Error {
-    coded(USAGE, format!("--{flag} {given}: {least} to {most} are possible"))
+    coded(USAGE, format!("--{flag} {given}: out of range. Allowed: {least} to {most}"))
 }
 
 /// Redirects in a row: the default and the maximum. The frontier counts to 63.

@@ -12,6 +12,7 @@ mod config;
 mod data;
 mod duplicates;
 mod exit;
+mod help;
 mod inspect;
 mod limits;
 mod local_server;

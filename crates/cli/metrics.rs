@@ -23,7 +23,9 @@ pub(crate) fn serve(
             let text = figures.to_prometheus();
             ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
         });
-        async move { answered.ok_or((StatusCode::FORBIDDEN, "ask by the address itself\n")) }
+        async move {
+            answered.ok_or((StatusCode::FORBIDDEN, "use the IP address and port in the URL\n"))
+        }
     };
     let app = axum::Router::new().route("/metrics", get(answer));
     runtime.spawn(crate::local_server::serve(listener, app, std::future::pending()));

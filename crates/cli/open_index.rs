@@ -24,10 +24,10 @@ pub(crate) fn open(data: &Path) -> Result<Searcher> {
         let pages = data.join("pages");
         let what = match pages.is_dir() {
             true => format!(
-                "`crawl pages {} --data NEW` makes a data directory with one of what was fetched",
+                "create a data directory with an index: `crawl pages {} --data NEW`",
                 shell_path(&pages)
             ),
-            false => "what was fetched was not kept, so that it has to be fetched again".to_owned(),
+            false => "the responses were not archived. Crawl again with --fresh".to_owned(),
         };
         return Err(coded(
             USAGE,

@@ -48,13 +48,16 @@ fn show(stop: &AtomicBool, figures: &Figures) {
         let queued = figures.urls().queued;
         let responses = figures.responses();
         let rate = responses as f64 / started.elapsed().as_secs_f64().max(0.001);
+        // The first 60 columns are enough to see how it goes.
+        let requests = match figures.in_flight() {
+            0 if queued > 0 => "waiting (--delay)".to_owned(),
+            requests => format!("{requests} in flight"),
+        };
         bar.set_message(format!(
-            "{} fetched  {} kept  {} duplicates  {} queued  {} in flight  {}  {rate:.0}/s",
+            "{} fetched  {} duplicates  {} queued  {rate:.1}/s  {requests}  {}",
             number(pages.fetched),
-            number(pages.fetched - pages.discarded().min(pages.fetched)),
             number(pages.discarded()),
             number(queued),
-            figures.in_flight(),
             bytes(figures.received()),
         ));
         bar.tick();

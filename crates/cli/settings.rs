@@ -74,7 +74,7 @@ impl Settings {
             if text.contains('/') {
                 let host = Url::parse(text).ok().map(|url| hapax_fetch::host_and_port(&url));
                 let host = host.unwrap_or_else(|| "a.example or a.example:8443".to_owned());
-                return Err(coded(USAGE, format!("--{flag} {text:?} is no host: write {host}")));
+                return Err(coded(USAGE, format!("--{flag} {text:?}: not a host. Write {host}")));
             }
             Ok(text.clone())
         };
@@ -103,17 +103,20 @@ impl Settings {
         });
         let header = |text: &String| {
             let (name, value) = text.split_once(':').ok_or_else(|| {
-                coded(USAGE, "--header: one has no colon: write it like \"Accept-Language: de\"")
+                coded(
+                    USAGE,
+                    "--header: a value has no colon. Write it like \"Accept-Language: de\"",
+                )
             })?;
             let name = name.trim();
             // These headers frame the request or have separate flags.
             let own = ["host", "content-length", "transfer-encoding", "connection", "user-agent"];
             if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
                 let way =
-                    if name.eq_ignore_ascii_case("user-agent") { ": use --user-agent" } else { "" };
+                    if name.eq_ignore_ascii_case("user-agent") { ". Use --user-agent" } else { "" };
                 return Err(coded(
                     USAGE,
-                    format!("--header {name}: that one is the crawler's{way}"),
+                    format!("--header {name}: the crawler sets this header{way}"),
                 ));
             }
             Ok((name.to_owned(), value.trim().to_owned()))
@@ -139,7 +142,7 @@ impl Settings {
             let net = cidr.parse().map_err(|_| {
                 coded(
                     USAGE,
-                    format!("--allow-private {cidr:?} is no network: write it like 10.0.0.0/8"),
+                    format!("--allow-private {cidr:?}: not a network. Write it like 10.0.0.0/8"),
                 )
             })?;
             guard.allow.push(net);
@@ -165,7 +168,10 @@ impl Settings {
         if distance > hapax_dedup::MAX_DISTANCE {
             return Err(coded(
                 USAGE,
-                format!("--distance {distance}: 0 to {} are possible", hapax_dedup::MAX_DISTANCE),
+                format!(
+                    "--distance {distance}: out of range. Allowed: 0 to {}",
+                    hapax_dedup::MAX_DISTANCE
+                ),
             ));
         }
         for (name, value) in [
@@ -173,7 +179,10 @@ impl Settings {
             ("similarity-same-host", self.duplicates.similarity_same_host),
         ] {
             if let Some(value) = value.filter(|value| !(0.0..=1.0).contains(value)) {
-                return Err(coded(USAGE, format!("--{name} {value}: it lies between 0 and 1")));
+                return Err(coded(
+                    USAGE,
+                    format!("--{name} {value}: out of range. Allowed: 0 to 1"),
+                ));
             }
         }
         Ok(hapax_dedup::Policy {
@@ -208,7 +217,7 @@ mod tests {
         let error = Settings::parse("max-page = 5", "c.toml").unwrap_err().to_string();
         assert!(error.contains("unknown field `max-page`; did you mean `max-pages`?"), "{error}");
         let error = Settings::parse("zzzzzzzz = 5", "c.toml").unwrap_err().to_string();
-        assert!(error.ends_with("`crawl --help` tells of them") && error.contains("zzzzzzzz"));
+        assert!(error.ends_with("`crawl --help` explains them") && error.contains("zzzzzzzz"));
         let error = Settings::parse("scope = \"web\"", "c.toml").unwrap_err().to_string();
         assert!(error.contains("`prefix`") && !error.contains("did you mean"), "{error}");
         let all = "max-pages = \"none\"\nmax-depth = \"none\"\nmax-bytes = \"none\"";

@@ -25,7 +25,7 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(wait)
-        .context("a thread for signals")?;
+        .context("cannot start the signal thread")?;
     Ok(asked)
 }
 

@@ -1,24 +1,10 @@
 //! Suggestions for misspelt names.
 
 use anyhow::Result;
+use hapax_data::spelling::{did_you_mean, nearest};
 use hapax_extract::Recipe;
-use strsim::osa_distance;
 
 use crate::exit::{USAGE, coded};
-
-/// The most edits between a name and its suggestion.
-const MAX_EDITS: usize = 3;
-
-/// The known name most similar to a misspelt one.
-pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let best = known.map(|name| (osa_distance(wrong, name), name)).min();
-    best.filter(|(edits, _)| *edits <= MAX_EDITS && 2 * edits < wrong.len()).map(|(_, name)| name)
-}
-
-/// The suggestion at the end of a list of known names.
-pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(wrong, known).map_or_else(String::new, |best| format!("; did you mean {best}?"))
-}
 
 /// Shortens a parser's error about an unknown name, which lists all known ones, to a suggestion. Errors about values
 /// stay as they are, because their lists are short.
@@ -32,7 +18,7 @@ pub(crate) fn guessed(said: &str) -> String {
             format!("{wrong}; did you mean `{best}`?")
         }
         None if said.contains("unknown field") => {
-            format!("{wrong}; config/default.toml lists all settings, `crawl --help` tells of them")
+            format!("{wrong}; config/default.toml lists all settings, `crawl --help` explains them")
         }
         _ => said.to_owned(),
     }
@@ -48,20 +34,16 @@ pub(crate) fn recipe_named(name: &str) -> Result<Recipe> {
         // The version at the end is optional.
         let short = names.iter().filter_map(|name| Some(name.rsplit_once('-')?.0));
         let guess = did_you_mean(name, names.iter().copied().chain(short));
-        coded(USAGE, format!("--recipe {name}: there are {}{guess}", names.join(", ")))
+        coded(
+            USAGE,
+            format!("--recipe {name}: unknown recipe. Recipes: {}{guess}", names.join(", ")),
+        )
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn neighbours_in_the_wrong_order_are_one_slip() {
-        assert_eq!(nearest("hots", ["hostess", "host"].into_iter()), Some("host"));
-        assert_eq!(nearest("exat", ["exact", "near"].into_iter()), Some("exact"));
-        assert_eq!(nearest("", ["host"].into_iter()), None);
-    }
 
     #[test]
     fn a_value_that_is_none_is_guessed() {

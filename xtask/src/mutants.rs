@@ -33,9 +33,9 @@ struct Mutant {
     planted: String,
 }
 
-/// Plants bugs whose name contains `only`: at most `limit`, evenly chosen from offset `from`. With a limit only bugs
-/// with a named test are planted, only that test runs, and bugs of the program are excluded (each needs a build of
-/// it).
+/// Plants bugs whose name contains `only`: at most `limit`, evenly chosen from offset `from`. With a limit, only bugs
+/// with a named test are planted, and only that test runs. Bugs of the program are then excluded, because each needs a
+/// build of it.
 pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
     let mut mutants = all(root)?;

@@ -40,7 +40,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8> {
     let recipe = args.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)?;
     let pages = open_all(&files, recipe, &mut measured);
     if pages.len() < 2 {
-        let what = "nothing to compare: at least two pages with some text of their own are needed";
+        let what = "nothing to compare. Give at least two pages with content";
         return Err(coded(BAD_INPUT, what.to_owned()));
     }
     measured.pairs = Calibration::of(&pages);
@@ -96,7 +96,7 @@ impl Measured {
         let (alike, other) = self.pairs.total();
         let _ = writeln!(
             out,
-            "{} pages compared ({} without text of their own, {} unreadable): {} alike pairs, {} others",
+            "{} pages compared ({} thin, {} unreadable): {} alike pairs, {} others",
             number(self.pairs.pages as u64),
             number(self.without as u64),
             number(self.unreadable as u64),
@@ -136,7 +136,7 @@ impl Measured {
         } else {
             let _ = writeln!(
                 out,
-                "only {}: too few to advise by; give more pages, or pages of one site",
+                "only {}: too few for a recommendation. Give more pages, or pages of one site",
                 counted(alike, "alike pair")
             );
         }
@@ -169,7 +169,7 @@ impl Measured {
             }
             None => writeln!(
                 out,
-                "--policy simhash: not for these pages, even equal fingerprints are often others"
+                "--policy simhash: do not use it for these pages; even pages with equal fingerprints often differ"
             ),
         };
         let _ = writeln!(

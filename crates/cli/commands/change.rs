@@ -27,7 +27,13 @@ fn holds_pages(data: &Path) -> Result<()> {
     if data.join("crawl.toml").exists() || data.join("dedup").exists() {
         return Ok(());
     }
-    Err(coded(USAGE, format!("{} holds no crawl: nothing to change there", data.display())))
+    Err(coded(
+        USAGE,
+        format!(
+            "{}: contains no crawl, so there is nothing to change. Check --data",
+            data.display()
+        ),
+    ))
 }
 
 fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
@@ -36,7 +42,7 @@ fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
         writeln!(std::io::stdout(), "{done}.")?;
     }
     for why in &answer.not {
-        writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
+        writeln!(std::io::stderr(), "crawl: not changed: {}", escape(why))?;
     }
     Ok(code_for(answer))
 }
@@ -61,7 +67,10 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
     let rows = Rows::open(data)?;
     let mut ids = Vec::new();
     if !args.pages.is_empty() && (filtered(&args.list) || args.all) {
-        return Err(coded(USAGE, "either ids and URLs, or a filter such as --host or --all"));
+        return Err(coded(
+            USAGE,
+            "give either ids and URLs, or a filter such as --host or --all, not both",
+        ));
     }
     for page in &args.pages {
         ids.push(rows.find(page)?.1.id);
@@ -70,7 +79,7 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
         if !filtered(&args.list) && !args.all {
             return Err(coded(
                 USAGE,
-                "which ones? Give ids or URLs, a filter such as --host, or --all",
+                "no pages selected. Give ids or URLs, a filter such as --host, or --all",
             ));
         }
         for row in wanted(&rows, args.list.select())? {
@@ -91,14 +100,17 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
         return dry_run(data, &rows, &ids, args);
     }
     if args.list.csv {
-        return Err(coded(USAGE, "--csv is for --dry-run: what is done is no table"));
+        return Err(coded(
+            USAGE,
+            "--csv works only with --dry-run. Use --json for the results of a restore",
+        ));
     }
     if ids.is_empty() {
         let answer = Answer::default();
         return match args.list.json {
             true => told_json(&answer),
             false => {
-                let what = "No discarded page is like that: nothing was changed.";
+                let what = "No discarded page matches. Nothing was changed.";
                 writeln!(std::io::stdout(), "{what}")?;
                 Ok(COMPLETE)
             }
@@ -177,7 +189,7 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
     let other = line(&entry.of.url, 150);
     let back = shell_path(Path::new(&other));
     let done = format!(
-        "{} kept now in the place of {other}; the way back: crawl duplicates keep {back} --data {}",
+        "{} is now kept in place of {other}. To undo: crawl duplicates keep {back} --data {}",
         number(answer.done),
         shell_path(data)
     );
@@ -193,7 +205,9 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
         let tables = read_only(data, Policy::default(), Recipe::default().name())?;
         let known = tables.map(|(store, _)| store.id_of(url.as_str().as_bytes())).transpose()?;
         if known.flatten().is_none() {
-            let what = format!("{what}: no page has such an address, and no document is called so");
+            let what = format!(
+                "{what}: no page or document with this URL or id. `crawl search` finds URLs"
+            );
             return Err(coded(USAGE, what));
         }
     }
@@ -217,9 +231,10 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
         }
     };
     let done = match answer.done {
-        0 => "no page of it is here; it is not fetched from now on".to_owned(),
+        0 => "no stored page; the crawl will not fetch it from now on".to_owned(),
         done => format!(
-            "{} removed from index and tables, and not fetched again; the archive in pages/ holds what was fetched",
+            "removed {} from the index and the tables; never fetched again. The archive in pages/ still \
+             contains the responses",
             counted(done, "page")
         ),
     };
@@ -257,8 +272,10 @@ fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
         .iter()
         .map(|(host, pages)| format!("{host} ({})", counted(*pages, "page")))
         .collect();
-    let what =
-        format!("no page of {host} is here, but of {}: name one of these", others.join(", "));
+    let what = format!(
+        "the data directory has no page of {host}, but pages of {}. Give one of these hosts",
+        others.join(", ")
+    );
     Err(coded(USAGE, what))
 }
 

@@ -56,7 +56,7 @@ fn tell(data: &Path, CheckedPart { part, result }: CheckedPart) -> Told {
 fn words(contents: &Contents) -> String {
     let left = |text: String, left: u64, what: &str| match left {
         0 => text,
-        left => format!("{text}, and {left}{what} that a crash left there until the next start"),
+        left => format!("{text}, and {left}{what} from a crash, deleted at the next start"),
     };
     match contents {
         Contents::Documents(report) => format!(
@@ -83,7 +83,7 @@ fn words(contents: &Contents) -> String {
             format!("{}, {} kept pages have none", counted(*pages, "text"), number(*without))
         }
         Contents::Readable => "it can be read".to_owned(),
-        _ => "nothing yet: the first run did not come so far".to_owned(),
+        _ => "not written yet: the first run ended before it".to_owned(),
     }
 }
 

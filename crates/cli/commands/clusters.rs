@@ -58,7 +58,7 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
             continue;
         }
         writeln!(out, "{}{}", line(&cluster.url, 110), gone_told(cluster.gone))?;
-        writeln!(out, "  stands for {}, {}", members(&cluster), bytes(cluster.bytes))?;
+        writeln!(out, "  represents {}, {}", members(&cluster), bytes(cluster.bytes))?;
         for (rows, row) in cluster.rows.iter().take(FEW_COPIES) {
             let entry = rows.entry(row)?;
             writeln!(out, "  {:>7}  {:<9} {}", entry.id, entry.kind, line(&entry.url, 100))?;

@@ -39,7 +39,7 @@ fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<StoredDoc
     let (content_type, body) = item.body(|path| read_named(root, path))?;
     let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
     // An id becomes a name without a host, so the document belongs to no site.
-    let url = url.or_else(|| name_of(&item.id)).ok_or("no URL")?;
+    let url = url.or_else(|| name_of(&item.id)).ok_or("the document has no valid URL or id")?;
     let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
     let mut document = kind.read(&url, Some(&content_type), &body);
     if let Some(title) = &item.title {
@@ -133,7 +133,7 @@ fn answer(
         }
     };
     if item.id.len() > MAX_KEY {
-        let what = format!("an id of {} bytes, at most {MAX_KEY} are taken", item.id.len());
+        let what = format!("\"id\" has {} bytes, at most {MAX_KEY} are allowed", item.id.len());
         return Ok(Answer::Wrong { id: None, what });
     }
     if let Some(id) = offline.id_of(&item.id)? {

@@ -35,14 +35,17 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         let folder = folder.display();
         return Err(coded(
             USAGE,
-            format!("{folder} is not empty: give the demo a folder of its own"),
+            format!("{folder} is not empty. Give the demo a new or empty folder"),
         ));
     }
     data.clear()?;
     data.replace(MARK, MARKED)?;
     let mut listeners = Vec::new();
     for _ in HOSTS {
-        listeners.push(TcpListener::bind(("127.0.0.1", 0)).context("no port on loopback is free")?);
+        listeners.push(
+            TcpListener::bind(("127.0.0.1", 0))
+                .context("no free port on the loopback interface")?,
+        );
     }
     let mut ports = Vec::new();
     for listener in &listeners {

@@ -129,7 +129,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
             if shown == 0 {
                 writeln!(
                     out,
-                    "{:>7}  {:<9} {:>4} {:>5}  discarded, and the page kept for it",
+                    "{:>7}  {:<9} {:>4} {:>5}  discarded page, and kept page",
                     "id", "kind", "dist", "sim"
                 )?;
             }
@@ -142,7 +142,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
         let all: usize = opened.iter().map(|log| log.rows.all().len()).sum();
         match (total, all) {
             (0, 0) => writeln!(out, "Nothing was discarded.")?,
-            (0, _) => writeln!(out, "No row is like that, of {}.", number(all as u64))?,
+            (0, _) => writeln!(out, "No row of {} matches.", number(all as u64))?,
             _ => {
                 let next = args.offset + shown;
                 let more = if next < total {
@@ -155,7 +155,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                     opened.iter().map(|log| format!(" --data {}", shell_path(log.data))).collect();
                 writeln!(
                     out,
-                    "\n{} of {}.{more} One of them beside its original: crawl duplicates show {page}{}",
+                    "\n{} of {}.{more} To compare one with its kept page: crawl duplicates show {page}{}",
                     number(shown as u64),
                     number(total as u64),
                     dirs.concat()
@@ -172,12 +172,10 @@ fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<
     let distance = entry.distance.map_or("-".into(), |d| d.to_string());
     let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
     let state = match state {
-        Some("renewed") => "  (no more: a newer line is about this page)",
-        Some("ended") => {
-            "  (no more: forgotten, fetched again since, or redirects that lead round)"
-        }
+        Some("renewed") => "  (replaced: a newer line describes this page)",
+        Some("ended") => "  (no longer: forgotten, fetched again, or a redirect loop)",
         Some("restored") => "  (restored)",
-        Some(_) => "  (this one is kept now)",
+        Some(_) => "  (kept now)",
         None => "",
     };
     writeln!(

@@ -33,7 +33,13 @@ const NAMES: [&str; 2] = ["the first", "the second"];
 pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let pages = 1 + usize::from(args.second.is_some());
     if args.url.len() > pages {
-        return Err(coded(USAGE, format!("{} --url for {pages} page", args.url.len())));
+        return Err(coded(
+            USAGE,
+            format!(
+                "{} --url flags for {pages} page: give at most one for each page",
+                args.url.len()
+            ),
+        ));
     }
     match &args.second {
         None => one(args, settings),
@@ -186,7 +192,7 @@ fn evidence_text(out: &mut String, page: &Page, policy: &Policy, limit: usize) {
     };
     let features = &evidence.basis.features;
     let basis = if evidence.basis.little {
-        "little text of its own: title and all visible text, only equal pages are duplicates"
+        "thin page: compared by title and all visible text; only equal text makes a duplicate"
     } else {
         "heading and kept blocks"
     };
@@ -320,7 +326,7 @@ impl Comparison {
             return match self.duplicate {
                 true => "duplicates: the normalised text is equal".into(),
                 false => {
-                    "different pages: a short text that is equal, under names that are not".into()
+                    "different pages: the texts are equal but short, and the names differ".into()
                 }
             };
         }
@@ -341,10 +347,17 @@ impl Comparison {
             );
         }
         match self.similarity {
-            None => "different pages: a page without shingles of its own is a duplicate of equal text only".into(),
+            None => {
+                "different pages: one page has no shingles, so only equal text makes it a duplicate"
+                    .into()
+            }
             Some(value) if value < self.threshold() => match self.threshold() {
-                above if above > 1.0 => "different pages: only equal text would do".into(),
-                threshold => format!("different pages: similarity {value:.3} is below {threshold:.2}"),
+                above if above > 1.0 => {
+                    "different pages: only equal text is sufficient here".into()
+                }
+                threshold => {
+                    format!("different pages: similarity {value:.3} is below {threshold:.2}")
+                }
             },
             Some(_) => format!(
                 "different pages: the words differ, distance {} is above {}",
@@ -362,7 +375,7 @@ impl Comparison {
                 "{name:<12} {}  {}  {tokens} content words{}\n             {}",
                 page.evidence.fingerprint,
                 if page.document.language.is_empty() { "--" } else { page.document.language },
-                if page.evidence.basis.little { ", little text" } else { "" },
+                if page.evidence.basis.little { ", thin page" } else { "" },
                 line(&page.name, WIDTH)
             );
         }
@@ -380,7 +393,7 @@ impl Comparison {
         let _ = writeln!(out, "similarity   {similarity}, estimated by 64 min-hashes");
         for (rule, asked) in &self.rules {
             let asked = if *asked > 1.0 { "equal text".into() } else { format!("{asked:.2}") };
-            let _ = writeln!(out, "  asks for   {asked:<10} {} (without the texts)", rule.as_str());
+            let _ = writeln!(out, "  requires   {asked:<10} {} (without the texts)", rule.as_str());
         }
         if let Some(outcome) = &self.outcome {
             let _ = writeln!(out, "names        {}", outcome.names.as_str());

@@ -88,10 +88,10 @@ pub(super) fn find(
 fn fate(Shown { entry, leads_to, gone, .. }: &Shown) -> String {
     let of = &entry.of.url;
     match (entry.kind.as_str(), leads_to) {
-        ("alias", _) if *gone => format!("a redirect to {of}, where no page stands now"),
-        ("alias", Some(target)) => format!("a redirect to {target}, for which {of} stands"),
+        ("alias", _) if *gone => format!("a redirect to {of}, which has no stored page now"),
+        ("alias", Some(target)) => format!("a redirect to {target}, represented by {of}"),
         ("alias", None) => format!("a redirect to {of}"),
-        _ if *gone => format!("discarded, a duplicate of {of}, which is not there any more"),
+        _ if *gone => format!("discarded, a duplicate of {of}, which is no longer stored"),
         _ => format!("discarded, a duplicate of {of}"),
     }
 }

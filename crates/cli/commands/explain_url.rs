@@ -31,11 +31,12 @@ pub(super) fn url_of(args: &ExplainArgs) -> Result<Option<Url>> {
     if let Some(second) = &args.second
         && (url.is_some() || is_url(second).is_some())
     {
-        let what = "two files are compared, and a URL is explained alone: the addresses of files stand in --url";
+        let what = "a URL cannot be compared with a file. Give two files, or one URL; give the URLs of files by \
+             --url";
         return Err(coded(USAGE, what));
     }
     if url.is_some() && !args.url.is_empty() {
-        return Err(coded(USAGE, "--url is the address of a file; a URL is explained as it is"));
+        return Err(coded(USAGE, "--url gives the URL of a file. Omit it if you explain a URL"));
     }
     Ok(url)
 }
@@ -47,8 +48,7 @@ fn is_url(text: &Path) -> Option<Url> {
 }
 
 /// What is known of a page that was taken out.
-const FORGOTTEN: &str =
-    "nothing is stored of it, as `crawl forget` asked; decisions.jsonl says when";
+const FORGOTTEN: &str = "removed by `crawl forget` (see decisions.jsonl for the time)";
 
 /// What judges an address: the settings and seeds of a crawl, and what it remembers.
 struct Judge {
@@ -88,7 +88,7 @@ impl Report {
 
     fn verdict(&self) -> String {
         match &self.refused {
-            None if self.again => "would be asked for again".to_owned(),
+            None if self.again => "would be requested again".to_owned(),
             None => "would be fetched".to_owned(),
             Some((reason, detail)) if detail.is_empty() => format!("skipped: {reason}"),
             Some((reason, detail)) => format!("skipped: {reason}, {detail}"),
@@ -241,7 +241,7 @@ impl Judge {
     fn robots(&self, url: &Url, report: &mut Report) {
         let host = host_key(url);
         if names_host(&self.ignore_robots, url) {
-            return report.say("robots.txt", "ignored, as --ignore-robots says");
+            return report.say("robots.txt", "ignored (--ignore-robots)");
         }
         let kept = self
             .frontier
@@ -273,7 +273,10 @@ impl Judge {
             report.say("crawl-delay", duration(delay));
             let most = self.patience.max_crawl_delay;
             if delay > most && self.patience.skip_slow_hosts {
-                report.refuse("crawl-delay", format!("longer than {}", duration(most)));
+                report.refuse(
+                    "crawl-delay",
+                    format!("longer than --max-crawl-delay ({})", duration(most)),
+                );
             }
         }
         if !allowed {
@@ -320,7 +323,8 @@ impl Judge {
         if let Some(line) = logged {
             let (time, reason, detail) = (&line.time, &line.reason, &line.detail);
             report.say("logged", format!("{time} {reason}, {detail}"));
-            let flag = reason.flag().map_or(String::new(), |flag| format!("; {flag} lifts it"));
+            let flag =
+                reason.flag().map_or(String::new(), |flag| format!("; allow it with {flag}"));
             let again = line.again.unwrap_or_else(|| reason.again());
             report.say("next request", format!("{}{flag}", again.describe()));
         }
@@ -330,16 +334,16 @@ impl Judge {
             return match record {
                 Some(record) => self.fetched(&record, fate, report),
                 None if forgotten => report.say("known", FORGOTTEN),
-                None => report.say("known", "no queue at hand (no crawl yet, or one is at work)"),
+                None => report.say("known", "unknown: no queue yet, or a crawl is running"),
             };
         };
         if let Some(host) = frontier.host(&host_key(url)) {
-            report.say("host", format!("{} of its URLs wait", host.queued));
+            report.say("host", format!("{} URLs queued", host.queued));
         }
         if let Some((before, entry)) = entry {
             report.say("depth", entry.depth.to_string());
             self.budget(url, report);
-            return report.say("known", format!("queued, {before} of its host before it"));
+            return report.say("known", format!("queued behind {before} URLs of its host"));
         }
         if let Some(record) = record {
             return self.fetched(&record, fate, report);
@@ -350,17 +354,17 @@ impl Judge {
                 return report.say("known", format!("seen before: {FORGOTTEN}"));
             }
             if logged.is_none() {
-                report.say("known", "seen before, and nothing is stored of it");
+                report.say("known", "seen before, but not stored");
                 return report.refuse("known", "seen before");
             }
-            report.say("known", "seen before and not used: skipped.jsonl says why");
+            report.say("known", "seen before and skipped; see skipped.jsonl for the reason");
             return report.refuse("known", "see skipped.jsonl");
         }
         report.say("known", if logged.is_some() { "refused" } else { "never seen" });
         self.budget(url, report);
         if let Ok(Some((feed, of))) = claimed(frontier, url) {
             report.say("feed", format!("{feed} says that it is a duplicate of {of}"));
-            report.refuse("feed", "left out, but for the few that are checked");
+            report.refuse("feed", "skipped, except for samples");
         }
     }
 

@@ -38,12 +38,12 @@ pub(super) fn ask(
     let Some((store, recipe)) = tables else {
         let shown = data.display();
         return Ok(Verdict::not_asked(format!(
-            "{shown} holds no tables; --data DIR asks those of a crawl"
+            "{shown} has no stored pages to compare with. Give a crawl's directory by --data DIR"
         )));
     };
     if recipe != page.recipe.name() {
         return Ok(Verdict::not_asked(format!(
-            "the tables of {} were made by recipe {recipe}, whose fingerprints are others",
+            "the tables of {} use recipe {recipe}, whose fingerprints are not comparable",
             data.display()
         )));
     }
@@ -56,7 +56,7 @@ pub(super) fn ask(
     }
     let decisions = Decisions::committed(data)?;
     if normal.as_ref().is_some_and(|url| decisions.forgotten(key, &host_key(url))) {
-        let text = "left out: `crawl forget` took it out".to_owned();
+        let text = "excluded by `crawl forget`".to_owned();
         return Ok(Verdict { text, json: json!({"verdict": "forgotten"}) });
     }
     let document = page.evidence.document(key.as_bytes(), normal.as_ref(), 0);
@@ -74,7 +74,7 @@ pub(super) fn ask(
         }
     }
     Ok(Verdict {
-        text: format!("new: none of {} in {} is like it", store.len(), data.display()),
+        text: format!("new: like none of {} in {}", store.len(), data.display()),
         json: json!({"verdict": "new", "documents": store.len()}),
     })
 }

@@ -70,7 +70,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         }
     };
     if !any && (args.host.is_some() || args.language.is_some()) {
-        writeln!(std::io::stderr(), "crawl: no page that was kept has this host or language")?;
+        writeln!(std::io::stderr(), "crawl: no kept page has this host or language")?;
     }
     Ok(COMPLETE)
 }

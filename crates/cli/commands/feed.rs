@@ -101,14 +101,15 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     if second != first {
         return Err(coded(
             USAGE,
-            format!("{}: it changed while it was read: import it again", file.display()),
+            format!("{}: the file changed during the import. Import it again", file.display()),
         ));
     }
     let taken = claims.finish()?;
     if !quiet {
         writeln!(
             std::io::stdout(),
-            "{} of {} claims are taken in; the next crawl here leaves those pages out, and fetches as checks one page of each host first, then one in 20",
+            "imported {} of {} claims. The next crawl skips these pages. It verifies the feed by one page of \
+             each host, then by one in 20",
             number(taken),
             number(first.entries)
         )?;

@@ -48,7 +48,7 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     if args.distance > MAX_DISTANCE {
         return Err(coded(
             USAGE,
-            format!("--distance {}: 0 to {MAX_DISTANCE} are possible", args.distance),
+            format!("--distance {}: out of range. Allowed: 0 to {MAX_DISTANCE}", args.distance),
         ));
     }
     let memory = usize::try_from(parse_size(&args.memory)?).unwrap_or(usize::MAX).max(1 << 16);
@@ -232,7 +232,12 @@ fn read(path: &Path, memory: usize) -> Result<Input> {
         let bits = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
         let bits = bits.ok_or_else(|| {
             let shown = crate::output::line(&String::from_utf8_lossy(text), 40);
-            coded(USAGE, format!("{name}, line {number}: \"{shown}\" is no number below 2^64"))
+            coded(
+                USAGE,
+                format!(
+                    "{name}:{number}: not a number below 2^64: \"{shown}\". Write one fingerprint a line"
+                ),
+            )
         })?;
         let fingerprint = Fingerprint::from_bits(bits);
         match &mut spool {

@@ -1,7 +1,7 @@
 //! `crawl --seeds FILE`.
 
 use std::collections::HashSet;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,8 +19,9 @@ use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::summary::{code_of as code_of_summary, print_summary};
 use hapax_crawl::{Crawl, Event, Summary};
-use hapax_data::inputs::read_seeds;
+use hapax_data::inputs::{parse_seeds, read_seeds};
 use hapax_data::{DataDir, SkipReason};
+use hapax_url::UrlLimits;
 
 pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
     match &common.config {
@@ -31,14 +32,21 @@ pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
 
 pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     let settings = with_file(args.settings.clone(), common)?;
-    let kept = if args.fresh { None } else { crate::data::saved(&args.data.data)? };
-    let limits = settings.clone().over(kept.unwrap_or_default().settings)?.url_limits()?;
-    let seeds = args.seeds.as_deref().map(|path| read_seeds(path, &limits)).transpose()?;
+    let kept = match args.fresh || args.forget_flags {
+        true => Settings::default(),
+        false => crate::data::saved(&args.data.data)?.unwrap_or_default().settings,
+    };
+    let held = settings.held_from(&kept)?;
+    let limits = settings.clone().over(kept.clone())?.url_limits()?;
+    let seeds = seeds(args, &limits)?;
     if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
-        return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));
+        return Err(coded(
+            USAGE,
+            "no seeds: give --seeds FILE, a file with one URL a line, or a URL: crawl https://example.org/",
+        ));
     }
     if args.fresh && seeds.is_none() {
-        return Err(coded(USAGE, "--fresh begins a new crawl: add --seeds FILE to say where"));
+        return Err(coded(USAGE, "--fresh starts a new crawl and needs seeds: add --seeds FILE"));
     }
     // Report invalid arguments before touching the disk.
     settings.check(seeds.as_deref().unwrap_or_default())?;
@@ -48,7 +56,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         let seeds = seeds.unwrap_or_else(|| {
             saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect()
         });
-        return explain_url::dry_run(&seeds, settings.over(saved.settings)?, known, args.recrawl);
+        return explain_url::dry_run(&seeds, settings.over(kept)?, known, args.recrawl);
     }
     let data = DataDir::open(&args.data.data)?;
     if args.fresh {
@@ -56,19 +64,55 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
             return Err(coded(
                 USAGE,
                 format!(
-                    "--fresh would remove the crawl in {}: add --yes to do so",
+                    "--fresh would delete the crawl in {}. Add --yes to confirm",
                     data.root().display()
                 ),
             ));
         }
         data.clear()?;
     }
-    let run = Run { recrawl: args.recrawl, retry: args.retry.clone(), metrics: args.metrics };
+    let run = Run {
+        recrawl: args.recrawl,
+        retry: args.retry.clone(),
+        metrics: args.metrics,
+        forget_flags: args.forget_flags,
+    };
+    let held = held
+        .map(|held| format!("flags of earlier runs that hold: {held} (--forget-flags drops them)"));
+    if !common.quiet
+        && let Some(held) = &held
+    {
+        output::unless_closed(writeln!(std::io::stderr(), "{held}"))?;
+    }
     let summary = resume(data, seeds.unwrap_or_default(), settings, run, common)?;
     if !common.quiet {
         output::unless_closed(print_summary(&summary, false))?;
+        if let Some(held) = held {
+            output::unless_closed(writeln!(std::io::stdout(), "\n  {held}"))?;
+        }
     }
     Ok(code_of_summary(&summary))
+}
+
+/// The seeds of the command line: of the file, and URLs. `None` if there are none.
+fn seeds(args: &CrawlArgs, limits: &UrlLimits) -> Result<Option<Vec<Url>>> {
+    let mut seeds = None;
+    let mut lines = args.seed_url.join("\n");
+    match args.seeds.as_deref() {
+        Some(path)
+            if path.to_str().is_some_and(|text| {
+                text.starts_with("http://") || text.starts_with("https://")
+            }) =>
+        {
+            lines = format!("{}\n{lines}", path.display());
+        }
+        Some(path) => seeds = Some(read_seeds(path, limits)?),
+        None => {}
+    }
+    if !lines.is_empty() {
+        seeds.get_or_insert_default().extend(parse_seeds(&lines, "command line", limits)?);
+    }
+    Ok(seeds)
 }
 
 /// Options of one run, which are not saved.
@@ -79,6 +123,8 @@ pub(super) struct Run {
     pub(super) retry: Vec<SkipReason>,
     /// The address of the metrics server.
     pub(super) metrics: Option<std::net::SocketAddr>,
+    /// Whether to ignore the settings of earlier runs.
+    pub(super) forget_flags: bool,
 }
 
 /// Crawls in an open data directory, with the settings and seeds of earlier runs.
@@ -93,7 +139,8 @@ pub(super) fn resume(
     let saved = crate::data::saved(&root)?;
     let is_first = saved.is_none();
     let saved = saved.unwrap_or_default();
-    let mut settings = flags.over(saved.settings)?;
+    let kept = if run.forget_flags { Settings::default() } else { saved.settings };
+    let mut settings = flags.over(kept)?;
     // An empty address resets the saved one.
     settings.cluster.cluster = settings.cluster.cluster.filter(|address| !address.is_empty());
     crate::data::protect(&data, &settings)?;

@@ -112,13 +112,14 @@ fn report(
     ))?;
     if left_out > 0 {
         println(&format!(
-            "  left out         {:>9}   in folders, neither HTML, .txt nor WARC: name a file to have it read",
+            "  not read         {:>9}   files in folders that are not HTML, .txt or WARC: give a file by \
+             name to read it",
             number(left_out)
         ))?;
     }
     if links > 0 {
         println(&format!(
-            "  left out         {:>9}   in folders, symbolic links, pipes and devices: name one to have it read",
+            "  not read         {:>9}   symbolic links, pipes and devices in folders: give one by name to read it",
             number(links)
         ))?;
     }
@@ -235,7 +236,7 @@ impl Line {
         self.skip(
             url.as_str(),
             SkipReason::Revisit,
-            "the record that it refers to is nowhere in what was read",
+            "the record that it refers to is in none of the archives of this run",
         )
     }
 

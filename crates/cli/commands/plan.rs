@@ -21,7 +21,10 @@ pub(super) fn run(args: &PlanArgs) -> Result<u8> {
     let pages = number(&args.pages)?;
     let memory = args.memory.as_deref().map(parse_size).transpose()?;
     let plans = plans(pages, args.distance, memory.map(|bytes| bytes as f64)).ok_or_else(|| {
-        coded(USAGE, format!("--distance {}: 0 to {MAX_DISTANCE} are possible", args.distance))
+        coded(
+            USAGE,
+            format!("--distance {}: out of range. Allowed: 0 to {MAX_DISTANCE}", args.distance),
+        )
     })?;
     let text = if args.json {
         format!("{}\n", to_json(pages, args.distance, &plans))
@@ -46,7 +49,7 @@ pub(super) fn number(text: &str) -> Result<u64> {
         }),
     };
     value.filter(|value| *value > 0).ok_or_else(|| {
-        coded(USAGE, format!("--pages {text}: a number such as 1000000, 1e9 or 2^34"))
+        coded(USAGE, format!("--pages {text}: not a number. Write it like 1000000, 1e9 or 2^34"))
     })
 }
 
@@ -91,18 +94,18 @@ fn to_table(pages: u64, distance: u32, memory: Option<u64>, plans: &[Plan]) -> S
         let least = plans.iter().map(|plan| plan.bytes).fold(f64::INFINITY, f64::min);
         let _ = writeln!(
             out,
-            "\nNone fits into {}: the smallest takes {}.",
+            "\nNo layout fits into {}: the smallest needs {}. Raise --memory",
             bytes(limit),
             bytes(least as u64)
         );
     }
     let _ = writeln!(
         out,
-        "\n->: chosen, the smallest that fits and is nearly as fast as the fastest.  -: does not fit.\n\
-         p: packed, an entry leaves out the bits that its bucket implies.\n\
-         candidates: fingerprints compared in a query, expected for uniform ones. a query: expected,\n\
-         looked up by itself, by measured costs of a cache line. Beside the tables lie 4 bytes a page\n\
-         for its number, and with sketches {SKETCH_BYTES} bytes more, {} in all.",
+        "\n->: chosen: the smallest that fits and is nearly as fast as the fastest.  -: does not fit.\n\
+         p: packed: entries omit the bits that their bucket implies.\n\
+         candidates: expected fingerprints compared in a query, for uniform fingerprints. a query:\n\
+         expected time of a single query, from the measured cost of a cache line. In addition, each\n\
+         page needs 4 bytes for its number, and {SKETCH_BYTES} bytes with sketches: {} in all.",
         bytes(pages.saturating_mul(SKETCH_BYTES))
     );
     if distance == 3 {
@@ -194,10 +197,11 @@ mod tests {
         let none = table(Some(1024));
         assert!(none.starts_with("1,000,000,000 pages"), "{none}");
         assert!(
-            none.contains("None fits into 1.0 KiB: the smallest takes ") && !none.contains("-> ")
+            none.contains("No layout fits into 1.0 KiB: the smallest needs ")
+                && !none.contains("-> ")
         );
         for memory in [None, Some(1 << 50)] {
-            assert!(!table(memory).contains("None fits"));
+            assert!(!table(memory).contains("No layout fits"));
         }
     }
 

@@ -21,10 +21,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     let Some((mut amend, settings)) = alone(data)? else {
         return Err(coded(
             LOCKED,
-            format!(
-                "a crawl is at work in {}: stop it first, a recheck reads all tables",
-                data.display()
-            ),
+            format!("a crawl is running in {}. Stop it before a recheck", data.display()),
         ));
     };
     let mut asked = settings.clone();
@@ -48,7 +45,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
         sum_up(args, changes.is_empty(), counts)?;
     }
     for why in &not {
-        writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
+        writeln!(std::io::stderr(), "crawl: not changed: {}", escape(why))?;
     }
     Ok(if not.is_empty() { COMPLETE } else { BAD_INPUT })
 }
@@ -103,8 +100,7 @@ fn sum_up(args: &RecheckArgs, nothing: bool, counts: Counts) -> Result<()> {
             "--similarity is for pages of two hosts, --similarity-same-host for those of one."
         )?;
     }
-    let done =
-        if args.apply { "" } else { "; nothing was changed, --apply does it without fetching" };
+    let done = if args.apply { "" } else { ". Nothing was changed; to apply it, add --apply" };
     writeln!(
         out,
         "{} more would be kept, {} more discarded{}{done}.",
@@ -112,7 +108,7 @@ fn sum_up(args: &RecheckArgs, nothing: bool, counts: Counts) -> Result<()> {
         number(discarded),
         match for_others {
             0 => String::new(),
-            count => format!(", {} for another page than now", number(count)),
+            count => format!(", {} discarded for another page than now", number(count)),
         }
     )?;
     Ok(())

@@ -54,7 +54,7 @@ fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
 
 pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if query.trim().is_empty() {
-        return Err(coded(USAGE, "search for what? The query is empty"));
+        return Err(coded(USAGE, "the query is empty. Give words to search for"));
     }
     let limit = limit.unwrap_or(if json { usize::MAX } else { 10 });
     let Found { hits, total, pages, copies } = search(query, limit, dirs)?;

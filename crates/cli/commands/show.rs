@@ -32,8 +32,13 @@ fn find<'a>(page: &str, dirs: &'a [PathBuf]) -> Result<(&'a PathBuf, Rows, (Row,
     }
     match (found.len(), refused) {
         (0, Some(error)) => Err(error.into()),
-        (0 | 1, _) => found.pop().ok_or_else(|| coded(USAGE, "--data is needed")),
-        _ => Err(coded(USAGE, format!("{page} is in several data directories: give one --data"))),
+        (0 | 1, _) => {
+            found.pop().ok_or_else(|| coded(USAGE, "no data directory given: add --data DIR"))
+        }
+        _ => Err(coded(
+            USAGE,
+            format!("{page} exists in several data directories: give --data once"),
+        )),
     }
 }
 
@@ -80,7 +85,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         writeln!(out, "leads to   {}", line(url, 150))?;
     }
     if let Some(url) = &shown.compared_with {
-        writeln!(out, "compared   {}  (the better page took its place since)", line(url, 120))?;
+        writeln!(out, "compared   {}  (a better page replaced it later)", line(url, 120))?;
     }
     writeln!(out, "why        {}", line(&entry.reason(), 400))?;
     if let (Some(own), Some(other)) = (&own, &other) {
@@ -105,7 +110,9 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if restored.is_none() && entry.kind != DuplicateKind::Alias && !gone {
         writeln!(
             out,
-            "\nNot the same? crawl duplicates restore {} --data {}\nThe wrong one kept? crawl duplicates keep {} --data {}",
+            "\n\
+             To keep both pages:    crawl duplicates restore {} --data {}\n\
+             To keep the other one: crawl duplicates keep {} --data {}",
             entry.id,
             shell_path(data),
             entry.id,
@@ -125,9 +132,9 @@ fn write_state(out: &mut dyn Write, restored: Option<&str>, state: Option<&str>)
     match restored {
         Some(time) => writeln!(out, "restored   {time}")?,
         None => match state {
-            Some("kept") => writeln!(out, "now        this page is the one that is kept")?,
+            Some("kept") => writeln!(out, "now        this page is kept")?,
             Some("renewed") => {
-                writeln!(out, "now        a newer line is about this page: name it by its URL")?;
+                writeln!(out, "now        a newer log line describes this page: give its URL")?;
             }
             Some(_) => writeln!(out, "now        forgotten, or fetched again since")?,
             None => {}

@@ -116,7 +116,7 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
         Some(mut summary) => {
             if running {
                 summary.stopped =
-                    Some("not at all, a crawl is at work here; these are its last figures".into());
+                    Some("not yet. A crawl is running here; these are its last figures".into());
             }
             print_summary(&summary, running)?;
             print_hosts(&summary)?;
@@ -134,7 +134,7 @@ fn say_upgrade(data: &Path) -> Result<()> {
     let name = crate::shell::shell_path(data);
     writeln!(
         std::io::stdout(),
-        "An earlier version wrote this: its pages are compared by the digest of before until `crawl upgrade --data {name}` has run."
+        "Written by an earlier version, with older digests. To convert it, run: crawl upgrade --data {name}"
     )?;
     Ok(())
 }
@@ -142,7 +142,7 @@ fn say_upgrade(data: &Path) -> Result<()> {
 /// The status of a directory of `crawl dedup`: documents without a crawl.
 fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
     let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? else {
-        return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
+        return Err(coded(USAGE, format!("{}: contains no crawl", data.display())));
     };
     let (documents, duplicates) = (store.len(), store.duplicates());
     let needs_upgrade = digests_of(&store.payload())?.needs_upgrade();
@@ -155,7 +155,7 @@ fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
-    let at_work = if running { ", and one is at work" } else { "" };
+    let at_work = if running { ", and a process is running here" } else { "" };
     writeln!(
         out,
         "{}: documents of `crawl dedup`{at_work}\n  documents  {:>9}\n  duplicates {:>9}",

@@ -23,8 +23,8 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     if let Some(damaged) = &done.damaged {
         let kept = counted(done.without_text, "kept page");
         let what = format!(
-            "{damaged}. {kept} could not be upgraded and are compared as before; `crawl check` says more, \
-             and `crawl --recrawl` fetches them again"
+            "{damaged}. {kept} could not be upgraded and are compared as before. Run `crawl check` for \
+             details, and `crawl --recrawl` to fetch them again"
         );
         return Err(coded(DAMAGED, what));
     }
@@ -46,12 +46,12 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     }
     if done.documents > 0 || done.texts == 0 {
         let documents = counted(done.documents, "document");
-        writeln!(out, "{name}: {documents} have the digest of this version.")?;
+        writeln!(out, "{name}: converted {documents} to the digest of this version.")?;
     }
     if done.without_text > 0 {
         writeln!(
             out,
-            "Not upgraded: {} without a stored text (--no-warc, `crawl dedup`). Equal text is found as before.",
+            "Not upgraded: {} without a stored text (--no-warc or `crawl dedup`). Equal texts are still found.",
             counted(done.without_text, "document")
         )?;
     }
@@ -59,7 +59,7 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
         let copies = counted(done.copies, "discarded duplicate");
         writeln!(
             out,
-            "{copies} without a stored text stay as they are; nothing is compared with them."
+            "{copies} without a stored text were not converted. No page is compared with them."
         )?;
     }
     Ok(COMPLETE)

@@ -53,11 +53,11 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
         )?;
     }
     if workers.is_empty() {
-        writeln!(out, "Nobody is at work.")?;
+        writeln!(out, "No worker is running.")?;
     }
     writeln!(
         out,
-        "{} known, {} queued, {} of them tried again in the next run; {} in the tables.",
+        "{} known, {} queued ({} of them are retried in the next run); {} in the tables.",
         counted(counts.known, "URL"),
         number(counts.queued),
         number(counts.deferred),

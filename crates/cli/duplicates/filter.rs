@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::exit::{USAGE, coded};
-use crate::spelling::did_you_mean;
+use hapax_data::spelling::did_you_mean;
 use hapax_data::{
     DuplicateKind, Row, RowFilter, Rows, parse_distances, parse_moment, parse_similarities,
 };
@@ -90,7 +90,10 @@ impl Filter {
             DuplicateKind::parse(kind).ok_or_else(|| {
                 let names = DuplicateKind::ALL.map(DuplicateKind::as_str);
                 let guess = did_you_mean(kind, names.into_iter());
-                coded(USAGE, format!("--kind {kind}: there are {}{guess}", names.join(", ")))
+                coded(
+                    USAGE,
+                    format!("--kind {kind}: unknown kind. Kinds: {}{guess}", names.join(", ")),
+                )
             })
         });
         // The error's text begins with the flag's name.
@@ -106,7 +109,12 @@ impl Filter {
         };
         let language = self.language.as_ref().map(|language| {
             <[u8; 2]>::try_from(language.as_bytes()).map_err(|_| {
-                coded(USAGE, format!("--language {language}: two letters, such as en or zh"))
+                coded(
+                    USAGE,
+                    format!(
+                        "--language {language}: not a language code. Use two letters, such as en or zh"
+                    ),
+                )
             })
         });
         Ok(RowFilter {

@@ -8,7 +8,7 @@ use crate::output::{counted, number};
 
 /// A note behind the URL of a page that is gone.
 pub(crate) const fn gone_told(gone: bool) -> &'static str {
-    if gone { "  (no page stands there now)" } else { "" }
+    if gone { "  (no page is stored for it now)" } else { "" }
 }
 
 /// The rows that pass the filter, in order.

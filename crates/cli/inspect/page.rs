@@ -47,7 +47,7 @@ pub(super) fn show(
             Some("Restored: the page is in the index, and the pair is never merged again.")
         }
         Some("discard") if restored.is_none() => Some("Discarded again, as before."),
-        Some("keep") if took_over => Some("This page is the one that is kept now."),
+        Some("keep") if took_over => Some("This page is now the kept page."),
         _ => None,
     };
     let body = html! {
@@ -61,7 +61,7 @@ pub(super) fn show(
         (pair(&shown, restored, took_over))
         div.actions {
             @if rows.decisions.renewed(id) {
-                p.dim { "A newer line is about this page." }
+                p.dim { "A newer log line describes this page." }
             } @else if rows.decisions.ended(id) {
                 p.dim { "Forgotten, or fetched again since." }
             } @else if entry.kind != DuplicateKind::Alias && !took_over {
@@ -91,7 +91,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
             dt { "discarded" } dd { (link(&entry.url)) }
             dt { "kept" } dd { (link(&entry.of.url)) span.dim { (gone_told(shown.gone)) } }
             @if let Some(url) = &shown.leads_to { dt { "leads to" } dd { (link(url)) } }
-            @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(the better page took its place since)" } } }
+            @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(a better page replaced it later)" } } }
             dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&entry.reason())) }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {
@@ -100,7 +100,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
             @if !entry.shared.is_empty() { dt { "shared" } dd { (quoted(&entry.shared)) } }
             @if !entry.different.is_empty() { dt { "only here" } dd { (quoted(&entry.different)) } }
             @if let Some(time) = restored { dt { "restored" } dd { span.tag.on { (escape(time)) } } }
-            @if took_over { dt { "now" } dd { span.tag.on { "this page is the one that is kept" } } }
+            @if took_over { dt { "now" } dd { span.tag.on { "this page is kept" } } }
         }
     }
 }

@@ -56,8 +56,8 @@ pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> 
         return Err(coded(
             USAGE,
             format!(
-                "--listen {listen}: only this machine may look, so it must be a loopback address such as 127.0.0.1:7878; \
-                 send somebody a file instead: crawl duplicates report FILE.html"
+                "--listen {listen}: must be a loopback address such as 127.0.0.1:7878, because the page has \
+                 no login. To share results, run: crawl duplicates report FILE.html"
             ),
         ));
     }
@@ -79,7 +79,10 @@ pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> 
         };
         if !quiet {
             use std::io::Write;
-            writeln!(std::io::stdout(), "Look at http://{address}/   (Ctrl-C ends it)")?;
+            writeln!(
+                std::io::stdout(),
+                "Open http://{address}/ in a browser (Ctrl-C stops the server)"
+            )?;
         }
         let mut signals = Signals::new()?;
         local_server::serve(listener, router(Arc::new(app)), signals.recv()).await;

@@ -135,6 +135,20 @@ impl Settings {
         Ok(all)
     }
 
+    /// Returns the settings of `below` that these do not replace, as words for a message. Values that may be secret are left
+    /// out.
+    pub(crate) fn held_from(&self, below: &Self) -> Result<Option<String>> {
+        let own = self.set()?;
+        let held = below.set()?.into_iter().filter(|(name, _)| !own.contains_key(name));
+        let held: Vec<String> = held
+            .map(|(name, value)| match super::file::SECRET.contains(&name.as_str()) {
+                true => format!("--{name}"),
+                false => format!("--{name} {}", value.to_string().trim_matches('"')),
+            })
+            .collect();
+        Ok((!held.is_empty()).then(|| held.join(", ")))
+    }
+
     /// Merges these settings over `below`, which fills unset ones.
     pub(crate) fn over(self, below: Self) -> Result<Self> {
         let mut layers = below.set()?;

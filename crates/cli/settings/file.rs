@@ -10,7 +10,7 @@ use crate::spelling::guessed;
 const MAX_SETTINGS: u64 = 4 << 20;
 
 /// Settings whose values may contain passwords.
-const SECRET: [&str; 3] = ["proxy", "header", "cookies"];
+pub(super) const SECRET: [&str; 3] = ["proxy", "header", "cookies"];
 
 impl Settings {
     pub(crate) fn read(path: &std::path::Path) -> Result<Self> {
@@ -19,10 +19,18 @@ impl Settings {
             .and_then(|file| file.take(MAX_SETTINGS + 1).read_to_end(&mut bytes))
             .with_context(|| format!("cannot read the settings in {name}"))?;
         if bytes.len() as u64 > MAX_SETTINGS {
-            return Err(coded(USAGE, format!("{name}: over 4 MiB, which no settings file is")));
+            return Err(coded(
+                USAGE,
+                format!("{name}: larger than 4 MiB. Give --config a TOML settings file"),
+            ));
         }
         let text = str::from_utf8(&bytes);
-        Self::parse(text.map_err(|_| coded(USAGE, format!("{name}: not UTF-8")))?, &name)
+        Self::parse(
+            text.map_err(|_| {
+                coded(USAGE, format!("{name}: not a text file in UTF-8. Save it as UTF-8"))
+            })?,
+            &name,
+        )
     }
 
     /// Parses the text of the settings file `name`.
@@ -30,7 +38,10 @@ impl Settings {
         Self::from_toml(text).map_err(|error| {
             let said = match secret_at(text, &error) {
                 Some((line, key)) => {
-                    format!("line {line}: `{key}` is not written as in config/default.toml")
+                    format!(
+                        "line {line}: the value of `{key}` is invalid (hidden because it may contain a password). \
+                         See config/default.toml for its format"
+                    )
                 }
                 None => guessed(error.to_string().trim_end()),
             };
@@ -91,7 +102,7 @@ mod tests {
     fn a_file_without_end_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let cut_within_a_character = "é".repeat(MAX_SETTINGS as usize).into_bytes();
-        for (bytes, said) in [(cut_within_a_character, "over 4"), (vec![0xff], "not UTF-8")] {
+        for (bytes, said) in [(cut_within_a_character, "larger than 4"), (vec![0xff], "in UTF-8")] {
             std::fs::write(file.path(), bytes).unwrap();
             assert!(Settings::read(file.path()).unwrap_err().to_string().contains(said));
         }

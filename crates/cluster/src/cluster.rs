@@ -169,7 +169,7 @@ impl Cluster {
     }
 
     /// Returns whether this worker looks after a part first: its hash is the highest (rendezvous hashing, Thaler and
-    /// Ravishankar 1998). So few parts move when a worker joins or leaves.
+    /// Ravishankar 1998). Few parts move when a worker joins or leaves.
     pub(crate) fn prefers(&self, part: u64) -> bool {
         let weight = |name: &str| xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), part);
         let own = weight(&self.worker);

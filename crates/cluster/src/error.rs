@@ -6,7 +6,9 @@ pub(crate) const MAX_NAME: usize = 200;
 #[non_exhaustive]
 pub enum Error {
     /// It was not usable for longer than the patience.
-    #[error("the cluster at {address} could not be used for {seconds} s: {why}")]
+    #[error(
+        "the cluster at {address} could not be used for {seconds} s: {why}. Check that its servers run"
+    )]
     Unavailable {
         /// The configured nodes.
         address: String,
@@ -16,7 +18,7 @@ pub enum Error {
         why: String,
     },
     /// The address is invalid.
-    #[error("{address}: {why}; a cluster is given as redis://HOST:PORT[,HOST:PORT...]")]
+    #[error("{address}: {why}. Write a cluster like redis://HOST:PORT[,HOST:PORT...]")]
     Address {
         /// The given address.
         address: String,
@@ -25,8 +27,7 @@ pub enum Error {
     },
     /// The name would break keys or values.
     #[error(
-        "the {what} {name:?} cannot be used: 1 to {MAX_NAME} bytes without braces and control \
-         characters"
+        "invalid {what} {name:?}. Use 1 to {MAX_NAME} bytes without braces and control characters"
     )]
     Name {
         /// The kind of name.
@@ -35,7 +36,7 @@ pub enum Error {
         name: String,
     },
     /// It permanently refused a command.
-    #[error("the cluster at {address} refused: {why}")]
+    #[error("the cluster at {address} refused a command: {why}")]
     Refused {
         /// The configured nodes.
         address: String,
@@ -44,8 +45,8 @@ pub enum Error {
     },
     /// The crawl with this name has other settings.
     #[error(
-        "the crawl {name:?} at {address} was made with {what} {stored}, this worker has {asked}: \
-         use the same, or another name"
+        "the crawl {name:?} at {address} uses {what} {stored}, but this worker has {asked}. Use the same \
+         value, or another --cluster-name"
     )]
     Differs {
         /// The crawl's name.
@@ -60,7 +61,9 @@ pub enum Error {
         asked: String,
     },
     /// A key has a value that this version does not write.
-    #[error("the cluster at {address} holds something else under {key}")]
+    #[error(
+        "the cluster at {address} has a key {key} that is not a crawl's. Use another --cluster-name"
+    )]
     Foreign {
         /// The configured nodes.
         address: String,
@@ -68,7 +71,7 @@ pub enum Error {
         key: String,
     },
     /// The distance exceeds [`MAX_DISTANCE`](crate::MAX_DISTANCE).
-    #[error("a cluster looks within distance {0} at most: give a smaller --distance")]
+    #[error("the largest --distance with a cluster is {0}. Give a smaller one")]
     Distance(u32),
 }
 

@@ -37,7 +37,7 @@ impl Link {
     /// Connects to `redis://HOST:PORT,HOST:PORT,...`, with an optional user and password before the first node.
     pub(crate) fn open(address: &str, patience: Duration) -> Result<Self> {
         let wrong = |why: String| Error::Address { address: without_password(address), why };
-        let nodes = nodes(address).ok_or_else(|| wrong("no address of a cluster".into()))?;
+        let nodes = nodes(address).ok_or_else(|| wrong("not the address of a cluster".into()))?;
         let client = ClusterClient::builder(nodes)
             .connection_timeout(ANSWER)
             .response_timeout(ANSWER)

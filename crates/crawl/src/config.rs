@@ -1,4 +1,4 @@
-//! Settings of a crawl: typed, and validated once.
+//! Settings of a crawl.
 
 use std::time::Duration;
 
@@ -20,53 +20,53 @@ pub struct Config {
     pub max_bytes: Option<u64>,
     /// The run stops after this time. Default: no limit.
     pub time_limit: Option<Duration>,
-    /// Pages to fetch from one host. Default: no limit.
+    /// Maximum number of pages per host. Default: no limit.
     pub max_pages_per_host: Option<u64>,
-    /// The run stops when fewer bytes of the disk are free. Default 1 GiB.
+    /// The run stops when the disk has fewer free bytes. Default 1 GiB.
     pub min_free_disk: u64,
-    /// Concurrent requests, to all hosts together. Default 64.
+    /// Concurrent requests, over all hosts. Default 64.
     pub concurrency: usize,
-    /// Redirects to follow in a row. Default 5, at most 50.
+    /// Consecutive redirects to follow. Default 10, at most 50.
     pub max_redirects: u8,
-    /// Which URLs belong to the crawl.
+    /// URLs that belong to the crawl.
     pub scope: ScopeRules,
-    /// Delays between requests, circuit breakers, and sizes of queues.
+    /// Delays between requests, circuit breakers, sizes of queues.
     pub politeness: hapax_frontier::Options,
-    /// How long to wait for servers.
+    /// Time to wait for servers.
     pub patience: Patience,
-    /// How requests are made.
+    /// User-Agent, limits, proxy, headers.
     pub requests: Requests,
     /// Limits of the text and links of a page.
     pub pages: hapax_extract::Limits,
     /// Limits of sitemaps; `None` reads none.
     pub sitemaps: Option<SitemapLimits>,
-    /// When a URL pattern is taken to yield duplicates only.
+    /// Thresholds for URL patterns that yield only duplicates.
     pub dust: Dust,
-    /// Which pages are duplicates.
+    /// Fingerprints and thresholds.
     pub decision: Decision,
-    /// What is stored.
+    /// Stores to write.
     pub storage: Storage,
 }
 
-/// Which URLs belong to a crawl.
+/// URLs that belong to a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeRules {
-    /// Which hosts beside those of the seeds. Default: none.
+    /// Hosts in addition to those of the seeds. Default: none.
     pub kind: ScopeKind,
-    /// Regular expressions. If there are any, a link must match one of them.
+    /// Regular expressions. If any, a link must match one of them.
     pub include: Vec<String>,
-    /// Regular expressions. A URL must match none of them.
+    /// Regular expressions that a URL must not match.
     pub exclude: Vec<String>,
-    /// Largest number of links between a seed and a page. Default: no limit.
+    /// Maximum number of links between a seed and a page. Default: no limit.
     pub max_depth: Option<u16>,
     /// Limits of each URL.
     pub urls: UrlLimits,
 }
 
-/// How long to wait for servers.
+/// Time to wait for servers.
 #[derive(Clone, Debug)]
 pub struct Patience {
-    /// Upper limit of a Crawl-delay: the crawl waits this long if robots.txt requires more. Default 30 s.
+    /// Maximum Crawl-delay; if robots.txt requires more, the crawl waits this long. Default 30 s.
     pub max_crawl_delay: Duration,
     /// Whether to skip hosts that require a longer Crawl-delay. Default off.
     pub skip_slow_hosts: bool,
@@ -95,12 +95,12 @@ impl Default for Patience {
     }
 }
 
-/// When a URL pattern is taken to yield duplicates only ("DUST": different URLs with similar text).
+/// Thresholds for URL patterns that yield only duplicates ("DUST": different URLs with similar text).
 #[derive(Clone, Debug)]
 pub struct Dust {
-    /// Pages of the pattern that must have been seen. Default 200, at least 10.
+    /// Minimum number of pages of the pattern. Default 200, at least 10.
     pub pages: u64,
-    /// Share of them that were duplicates. Default 0.95, from 0.5 to 1.
+    /// Minimum share of duplicates among them. Default 0.95, from 0.5 to 1.
     pub share: f64,
 }
 
@@ -110,22 +110,22 @@ impl Default for Dust {
     }
 }
 
-/// How requests are made.
+/// User-Agent, limits, proxy, headers and other settings of requests.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// The whole User-Agent header. Default `hapax/VERSION`, with the contact.
+    /// Complete User-Agent header. Default `hapax/VERSION`, with the contact.
     pub user_agent: Option<String>,
-    /// A URL or mail address at which operators of hosts reach you.
+    /// URL or mail address for operators of hosts.
     pub contact: Option<String>,
     /// Limits of each request.
     pub limits: hapax_fetch::Limits,
-    /// Which addresses may be dialled. Seeds that are address literals are allowed.
+    /// Addresses that may be dialled. Seeds with an IP address as host are allowed.
     pub guard: AddressGuard,
-    /// An HTTP proxy for all requests.
+    /// HTTP proxy of all requests.
     pub proxy: Option<Url>,
     /// Hosts whose certificates are not verified.
     pub insecure: Vec<String>,
-    /// PEM files of certificates that are trusted beside those of Mozilla and the system.
+    /// PEM files of certificates that are trusted in addition to those of Mozilla and the system.
     pub roots: Vec<std::path::PathBuf>,
     /// Additional headers, sent to the origins of the seeds only.
     pub headers: Vec<(String, String)>,
@@ -133,7 +133,7 @@ pub struct Requests {
     pub cookies: bool,
     /// Hosts whose robots.txt is ignored.
     pub ignore_robots: Vec<String>,
-    /// The robots.txt token. Default: the last product name of the User-Agent that is not a browser's.
+    /// Token for robots.txt. Default: the last product name of the User-Agent that is not a browser's.
     pub robots_agent: Option<String>,
 }
 
@@ -174,16 +174,16 @@ impl Requests {
     }
 }
 
-/// Which pages are duplicates.
+/// How duplicates are found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decision {
-    /// How fingerprints are made.
+    /// Recipe of the fingerprints.
     pub recipe: Recipe,
-    /// The thresholds.
+    /// Thresholds.
     pub policy: Policy,
 }
 
-/// What is stored.
+/// Stores that a crawl writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Storage {
     /// Archive every fetched page as WARC. Default on.
@@ -225,14 +225,14 @@ impl Default for Config {
 
 /// The frontier counts redirects in six bits.
 const MOST_REDIRECTS: u8 = 50;
-/// Largest body in bytes: a WARC record must hold it.
+/// Maximum size of a body in bytes, so that it fits in a WARC record.
 const MOST_BODY: usize = 255 << 20;
 
 impl Config {
     /// Checks all values.
     ///
     /// # Errors
-    /// [`Error::Config`] names the first field with a bad value, and what is allowed.
+    /// [`Error::Config`] with the first invalid field and its valid values.
     pub fn validate(&self) -> Result<()> {
         let within = |field: &'static str, holds: bool, allowed: &str| match holds {
             true => Ok(()),
@@ -260,7 +260,7 @@ impl Config {
         }
         if let Some(proxy) = &self.requests.proxy {
             let is_http = proxy.scheme() == "http" && proxy.has_host();
-            // It may hold a password.
+            // The error omits the URL, which may contain a password.
             within("requests.proxy", is_http, "URLs such as http://proxy.example:3128")?;
         }
         for host in self.requests.ignore_robots.iter().chain(&self.requests.insecure) {
@@ -269,7 +269,7 @@ impl Config {
         Ok(())
     }
 
-    /// Whether hosts are shown who asks, so that what they show is for the owner of the data alone.
+    /// Returns whether requests identify a person: then only the owner of the data may read the responses.
     pub const fn is_personal(&self) -> bool {
         self.requests.cookies || !self.requests.headers.is_empty()
     }

@@ -21,35 +21,33 @@ use crate::rules::Rules;
 use crate::stats::Stats;
 use crate::url_rules::UrlRules;
 
-/// What all fetch tasks share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) fetch: Arc<dyn Fetch>,
-    /// The same, where it is the built-in one: answers of before a kill are restored within its budgets.
+    /// `fetch` if it is the built-in one: restores responses from before a kill within its memory limits.
     pub(super) http: Option<Arc<Fetcher>>,
     pub(super) frontier: Arc<dyn Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) agent: String,
     pub(super) page_limits: hapax_extract::Limits,
     pub(super) sitemap_limits: SitemapLimits,
-    /// Bytes of a page's body.
+    /// Maximum size of a page's body in bytes.
     pub(super) max_body: usize,
     pub(super) url_limits: UrlLimits,
     pub(super) recipe: Recipe,
-    /// Compresses responses for the archive, if there is one.
     pub(super) packer: Option<Packer>,
-    /// Compares pages ahead.
+    /// Compares pages before the commit thread does.
     pub(super) ahead: Option<Ahead>,
     pub(super) ignore_robots: Vec<String>,
     pub(super) delay: Duration,
     pub(super) patience: Patience,
     pub(super) retry_wait: Duration,
     pub(super) rules: HostRules,
-    /// What was queued under other rules is held against these.
+    /// URLs that were queued under other rules are checked with these.
     pub(super) taken: Rules,
     pub(super) feeds: Arc<Feeds>,
     pub(super) forgotten: Arc<Forgotten>,
-    /// Not where others may get the lease after a kill.
+    /// `None` if another worker may get the lease after a kill.
     pub(super) received: Option<Arc<Received>>,
     pub(super) sitemaps: bool,
     pub(super) cookies: bool,
@@ -60,19 +58,18 @@ pub(super) struct Shared {
     pub(super) room: Room,
 }
 
-/// How much is read at a time, and waits for the commit thread.
+/// Memory and thread limits of extraction and of the commit queue.
 #[derive(Debug)]
 pub(super) struct Room {
-    /// Extraction runs on this many threads at a time.
     pub(super) extractors: Arc<Semaphore>,
-    /// KiB of pages that may wait for the commit thread.
+    /// KiB of pages in the commit queue.
     pub(super) waiting: Arc<Semaphore>,
-    /// Large pages among those: one thread is left for the others, if there are two.
+    /// Extraction threads for large pages: all except one, if there are at least two.
     pub(super) large: Arc<Semaphore>,
-    /// So many KiB of large pages are read or wait for the commit thread: trees take ten times as much.
+    /// KiB of large pages that are parsed or in the commit queue; their trees need ten times as much memory.
     pub(super) trees: Arc<Semaphore>,
     pub(super) trees_kib: u32,
-    /// And so many KiB of others are read.
+    /// KiB of other pages that are parsed.
     pub(super) small_trees: Arc<Semaphore>,
     pub(super) small_trees_kib: u32,
 }

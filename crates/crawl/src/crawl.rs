@@ -162,7 +162,7 @@ impl CrawlBuilder {
     pub fn build(self) -> Result<Crawl> {
         self.config.validate()?;
         if self.recrawl && self.cluster.is_some() {
-            return Err(Error::config("recrawl", "a crawl of many workers cannot begin one yet"));
+            return Err(Error::config("recrawl", "a crawl with a cluster cannot start a recrawl"));
         }
         let mut parts = self;
         let data = match parts.data.take() {
@@ -416,7 +416,7 @@ fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
         return writer.again();
     }
     writer.committer.look.fetched_before = writer.stats.looked_at();
-    tracing::info!("going on with the recrawl that was stopped");
+    tracing::info!("continuing the interrupted recrawl");
     Ok(0)
 }
 

@@ -21,7 +21,7 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] hapax_data::Error),
     /// The commit thread panicked: a defect of this crate.
-    #[error("the commit thread panicked: a defect of this program, please report it")]
+    #[error("the commit thread panicked. This is a bug: please report it")]
     Panicked,
     /// The observer or the sink failed; the crawl was stopped.
     #[error("the observer failed")]

@@ -65,7 +65,7 @@ impl FeedImport {
         if self.taken.is_multiple_of(GROUP) {
             if self.ends.disk_is_full() {
                 let what = format!(
-                    "{}: less than --min-free-disk is left: nothing of the feed counts",
+                    "{}: not imported: less disk than --min-free-disk is free",
                     self.root().display()
                 );
                 return Err(Error::Data(hapax_data::Error::Write(what)));

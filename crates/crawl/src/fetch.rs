@@ -1,4 +1,4 @@
-//! One lease: address, robots, request, extraction; the answer goes to the commit thread.
+//! Processes one lease: address, robots.txt, request, extraction. The result goes to the commit thread.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -30,22 +30,22 @@ use super::stats::Budget;
 use super::weight;
 use super::weight::ROOM_KIB;
 
-/// A larger page counts among those of its kind from when it is read until it is committed.
+/// Bytes of a body; a larger page keeps a permit for large pages until it is committed.
 const LARGE_PAGE: usize = 1 << 20;
-/// Tries of a request that failed in passing.
+/// Retries of a request after a transient failure.
 const MAX_ATTEMPTS: u8 = 2;
-/// Redirects in a row to other spellings of one address.
+/// Consecutive redirects to other spellings of one URL.
 const MAX_SPELLINGS: u8 = 3;
-/// What could be the last page of a budget is waited for in steps of this.
+/// Wait before the next check while requests in flight may use up the budget of a host.
 const BUDGET_WAIT: Duration = Duration::from_millis(50);
-/// What found no place among our own large bodies is asked for again after this.
+/// Wait before a retry if no permit for a large body was free.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
-/// What is said of the page that was one too many.
+/// Appended to the detail if this failure made the crawl give up the host.
 const GIVEN_UP: &str = "; the host is given up for this run";
-/// Bytes of each of them.
+/// Bytes of an ETag or Last-Modified; a longer one is ignored.
 const MAX_VALIDATOR: usize = 256;
 
-/// Works on one lease. A message is always sent, so that the lease is accounted for, even after a panic.
+/// Processes one lease. Always sends a message, even after a panic, so that the lease is accounted for.
 pub(super) async fn work(
     shared: Arc<Shared>,
     mut lease: Lease,
@@ -62,7 +62,7 @@ pub(super) async fn work(
                 let detail = "a defect of this program, please report it".to_owned();
                 Ok(LeaseResult::Skip { reason: SkipReason::Extraction, detail })
             });
-            // A page is released when it is counted.
+            // The commit thread releases pages when it counts them.
             let counted = matches!(worked, Ok(LeaseResult::Page(_) | LeaseResult::Unread { .. }));
             if lease.entry.kind == EntryKind::Page && !counted {
                 shared.stats.release(&lease.host);
@@ -85,10 +85,10 @@ pub(super) async fn work(
     let _ = answers.send(message).await;
 }
 
-/// A result for the commit thread; or the way in which the lease goes back to its queue.
+/// A result for the commit thread, or how the lease returns to its queue.
 type Worked = Result<LeaseResult, End>;
 
-/// What a future comes to; `None` if it panicked.
+/// Awaits a future; `None` if it panicked.
 async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
     let mut work = std::pin::pin!(work);
     std::future::poll_fn(|context| {
@@ -101,7 +101,6 @@ async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// Returns whether the host's budget has a page left.
 fn within_budget(shared: &Shared, lease: &mut Lease) -> Result<(), Worked> {
     if lease.entry.kind != EntryKind::Page {
         return Ok(());
@@ -116,7 +115,7 @@ fn within_budget(shared: &Shared, lease: &mut Lease) -> Result<(), Worked> {
     }
 }
 
-/// A URL that is skipped without a request.
+/// Ends a lease whose URL is skipped without a request.
 fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: String) -> Worked {
     shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
     Ok(LeaseResult::Skip { reason, detail })
@@ -125,7 +124,6 @@ fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: Strin
 /// Knowledge of a task. Patterns were applied when the URL was queued; feeds are applied after robots.txt.
 struct AtLease<'a> {
     shared: &'a Shared,
-    /// Redirects that led there.
     hops: u8,
 }
 
@@ -155,7 +153,7 @@ impl Knowledge for AtLease<'_> {
 
 async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> Worked {
     let url = lease.entry.url.clone();
-    // What was queued by other rules. Where seeds have moved to may be another worker's scope.
+    // The URL may have been queued under other rules, or by a worker whose scope includes the target of a moved seed.
     let Ok(admission) = admit(
         &url,
         lease.entry.depth,
@@ -183,7 +181,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> 
         Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
     if let Err((refusal, source)) = ask_robots(shared, lease, place).await {
-        // Whoever requested robots.txt has used its host and its address.
+        // A lease that requested robots.txt has made a request to the host.
         let answer = match source {
             Source::Lease => HostAnswer::Answered { took: Duration::ZERO },
             Source::Known | Source::Other => HostAnswer::Unasked,
@@ -222,7 +220,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> 
     answered(shared, lease, answer).await
 }
 
-/// Requests the URL; spellings of it that the server redirects to are followed.
+/// Follows redirects to other spellings of the URL.
 async fn request(
     shared: &Shared,
     lease: &Lease,
@@ -231,7 +229,7 @@ async fn request(
     let url = &lease.entry.url;
     let known =
         if shared.recrawl { validators(&*shared.frontier, url) } else { Validators::default() };
-    // A sitemap comes under any type.
+    // A sitemap may have any content type.
     let page = lease.entry.kind != EntryKind::Sitemap;
     let is_seed = lease.entry.depth == 0;
     let wanted = move |kind: &str| !page || is_seed || hapax_page::Kind::may_be(kind);
@@ -245,21 +243,20 @@ async fn request(
         };
         shared.frontier.address_answered(lease);
         shared.stats.response(response.raw.len(), page);
-        // Another spelling of the same address, or the same after it has set a cookie: nobody else
-        // will follow that, for the normal form is known.
+        // Another spelling, or the same URL after a cookie: follow it here, because the frontier knows the normalised
+        // URL.
         let spelling = response.redirect().filter(|to| {
             page && hops < MAX_SPELLINGS
-                // One that leads to itself may do so once.
+                // Without cookies, only the first redirect may lead to the same URL.
                 && (*to != at || shared.cookies || hops == 0)
                 && normalize(to, &shared.url_limits).is_ok_and(|to| to == *url)
         });
-        // A page that only sets a cookie and loads itself again.
         let reloads = || {
             shared.cookies && response.cookies_changed && hops == 0 && reloads(shared, &response)
         };
         let spelling = spelling.or_else(|| (page && reloads()).then(|| at.clone()));
         let Some(to) = spelling else { break response };
-        // The rules may tell spellings apart.
+        // robots.txt may treat spellings differently.
         if !place.server(allows(shared, lease, &to)).await {
             break response;
         }
@@ -269,7 +266,7 @@ async fn request(
         place.server(tokio::time::sleep(pause)).await;
     };
     Ok(Answer {
-        // Without what it waited for others here.
+        // Excludes the wait for permits.
         took: response.took,
         response,
         time: SystemTime::now(),
@@ -277,7 +274,7 @@ async fn request(
     })
 }
 
-/// Whether a page says that it is to be loaded again (HTML standard, "refresh").
+/// Returns whether a page reloads itself (HTML standard, "refresh").
 fn reloads(shared: &Shared, response: &Response) -> bool {
     let read = read_response(&response.url, response, &shared.page_limits, false);
     let Some(target) = read.ok().and_then(|document| document.refresh) else { return false };
@@ -285,7 +282,7 @@ fn reloads(shared: &Shared, response: &Response) -> bool {
     normal(&target).is_some_and(|target| normal(&response.url) == Some(target))
 }
 
-/// A request that gave no response.
+/// Handles a request without a response.
 fn failed(
     shared: &Shared,
     lease: &mut Lease,
@@ -312,9 +309,9 @@ fn failed(
         return Ok(LeaseResult::Defer { reason, detail, fault: Fault::Failure });
     }
     let answer = match error.kind() {
-        // So it is with all pages of the host.
+        // It affects all pages of the host.
         Kind::Tls => HostAnswer::Failed,
-        // Judged before anybody was dialled.
+        // Refused before a connection was made.
         Kind::PrivateAddress | Kind::BadPort => HostAnswer::Unasked,
         _ => HostAnswer::Answered { took: asked.elapsed() },
     };
@@ -332,19 +329,18 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
         let wait = response.retry_after(SystemTime::now());
         if let Some(wait) = wait.filter(|wait| *wait > shared.patience.max_retry_after) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
-            // Who says it of a few pages in a row says it of the host.
+            // Consecutive answers of this kind apply to the whole host.
             let (reason, fault) = (SkipReason::RetryAfter, Fault::Closed);
             return Ok(LeaseResult::Defer { reason, detail, fault });
         }
         if lease.attempts < MAX_ATTEMPTS {
-            // Of one page that is broken the host is not: it counts once, however often it is tried.
+            // A broken page counts once as a failure of its host, for all its attempts.
             let first = lease.attempts == 0;
             return Err(retry(shared, lease, wait, status != 429 && first));
         }
-        // It may be well at the next run.
         let detail = format!("status {status}");
         let (reason, fault) = match status {
-            // The host is still not content, after pauses as long as it asked for.
+            // Still too many requests, after the pauses that the host required.
             429 => (SkipReason::Http4xx, Fault::Failure),
             408 | 425 => (SkipReason::Http4xx, Fault::None),
             _ => (SkipReason::Http5xx, Fault::None),
@@ -364,7 +360,7 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
     }
     let reason = match status {
         200 | 203 => return Ok(read(shared, lease, response, time).await),
-        // Nobody named the usual place of a sitemap, and a probe should find nothing.
+        // Expected: the default sitemap location is a guess, and a probe requests a page that does not exist.
         400..=499
             if lease.entry.kind == EntryKind::Probe
                 || lease.entry.kind == EntryKind::Sitemap
@@ -381,7 +377,7 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
     Ok(LeaseResult::Skip { reason, detail: format!("status {status}{nowhere}") })
 }
 
-/// Text to a document, on a thread of its own.
+/// Parses and extracts a response on the blocking pool.
 async fn read(
     shared: &Arc<Shared>,
     lease: &Lease,
@@ -389,7 +385,7 @@ async fn read(
     time: SystemTime,
 ) -> LeaseResult {
     let length = response.body.len();
-    // What is large waits among its own kind: pages of the usual size go past it.
+    // Separate permits for large pages, so that they do not delay others.
     let (mut tree, mut large, mut small) = (None, None, None);
     if length > LARGE_PAGE {
         let all = shared.room.trees_kib;
@@ -450,9 +446,10 @@ async fn read(
         let detail = error.to_string();
         (LeaseResult::Skip { reason: SkipReason::Extraction, detail }, None)
     });
-    // Nothing more is read while what was read finds no room: beyond it there is one for each core.
+    // Backpressure: reserve space in the commit queue before releasing the extractor permit. While the queue is full,
+    // no further page is parsed.
     let (bytes, place) = match &mut result {
-        // A large one has its place already, until it is committed.
+        // A large page already has a permit until it is committed.
         LeaseResult::Page(page) if page._tree.is_some() => return result,
         LeaseResult::Page(page) => (weight::of_page(page), &mut page._room),
         LeaseResult::Sitemap { sitemap, room } => (weight::of_sitemap(sitemap), room),
@@ -462,7 +459,7 @@ async fn read(
     result
 }
 
-/// What stands for so many bytes in a semaphore of `most` KiB: what is larger takes all of it.
+/// Returns the permits for `bytes` in a semaphore of `most` KiB; at most all of them.
 fn kib(bytes: usize, most: u32) -> u32 {
     u32::try_from(bytes >> 10).unwrap_or(u32::MAX).clamp(1, most)
 }
@@ -477,11 +474,11 @@ enum Refusal {
     Skip(SkipReason, String),
     Defer(SkipReason, String, Fault),
     Clean(Url),
-    /// Until the pause is over that the host asks for.
+    /// Requeue: the host requires a pause first.
     Wait,
 }
 
-/// Whether robots.txt of the lease's host allows another URL of it.
+/// Returns whether robots.txt of the lease's host allows another URL of the host.
 async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
     if names_host(&shared.ignore_robots, url) {
         return true;
@@ -492,7 +489,7 @@ async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
     }
 }
 
-/// Whether the host's robots.txt lets the lease pass; if not, who asked for it.
+/// Checks the lease against robots.txt. An error also reports where the rule came from.
 async fn ask_robots(
     shared: &Shared,
     lease: &Lease,
@@ -537,7 +534,6 @@ async fn ask_robots(
     passes.map_err(|refusal| (refusal, source))
 }
 
-/// By what the stored copy of a URL is known.
 fn validators(frontier: &dyn Frontier, url: &Url) -> Validators {
     let note = frontier.note_of(url.as_str(), VALIDATORS).ok().flatten().unwrap_or_default();
     let note = String::from_utf8(note).unwrap_or_default();
@@ -546,7 +542,7 @@ fn validators(frontier: &dyn Frontier, url: &Url) -> Validators {
     Validators { etag: some(etag), last_modified: some(last_modified) }
 }
 
-/// The same, as it is remembered; `None` where the server gave none.
+/// Encodes the validators of a response for the frontier; `None` if it has none.
 pub(super) fn validators_note(response: &Response) -> Option<Vec<u8>> {
     let value =
         |name: &str| response.header(name).filter(|v| v.len() <= MAX_VALIDATOR).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The robots.txt rules of hosts, as far as this run needed them.
+//! The robots.txt rules of the hosts of this run.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use hapax_url::{UrlKey, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
 
-/// Hosts whose rules are held in memory: a file of 500 KiB takes about 1.4 MB.
+/// Hosts with rules in memory: a file of 500 KiB takes about 1.4 MB.
 pub(crate) const MAX_HOSTS: usize = 256;
 
-/// What robots.txt means for a host in this run.
+/// The effect of robots.txt on a host in this run.
 #[derive(Clone, Debug)]
 pub(crate) enum HostRule {
     Rules(Arc<Robots>),
@@ -21,7 +21,7 @@ pub(crate) enum HostRule {
     TooSlow(Duration),
 }
 
-/// What was found, and how long it holds: from the file's own age on, not from when it was loaded.
+/// A rule and its expiry, which depends on the file's age, not on when it was loaded.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) rule: HostRule,
@@ -36,31 +36,30 @@ impl Found {
 
 pub(crate) type Cell = Arc<OnceCell<Found>>;
 
-/// Whether it may be used; also one that nobody has filled yet.
+/// Returns whether a cell may be used: it has not expired, or is still empty.
 pub(crate) fn holds(cell: &Cell) -> bool {
     cell.get().is_none_or(|found| Instant::now() < found.until)
 }
 
-/// Where a lease has the rule from.
+/// Where a lease got the rule from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// It was known.
+    /// It was already in memory.
     Known,
-    /// The lease found it out itself.
+    /// This lease requested it.
     Lease,
-    /// It waited while another one asked: it was handed out when no pause was known yet.
+    /// Another lease requested it while this one waited. It was leased before the Crawl-delay was known.
     Other,
 }
 
-/// The rules of each host, as far as they were needed.
 #[derive(Debug, Default)]
 pub(crate) struct HostRules {
     pub(crate) held: Mutex<Held>,
-    /// Sitemaps that were named in a recrawl.
+    /// Sitemaps that were queued again in a recrawl.
     named: Mutex<HashSet<UrlKey>>,
     /// Hosts whose long Crawl-delay was logged.
     slow: Mutex<HashSet<UrlKey>>,
-    /// Sitemaps that were named, but are not of this crawl, until it is said.
+    /// Sitemaps outside of the crawl that are not yet logged.
     pub(crate) elsewhere: Mutex<Vec<Url>>,
 }
 
@@ -69,7 +68,7 @@ type Cells = HashMap<String, Cell>;
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     hosts: Cells,
-    /// What was found of hosts that have no rules: small, so more of them stay.
+    /// Results without rules: small, so that more of them are kept.
     without: Cells,
 }
 
@@ -78,7 +77,7 @@ impl Held {
         if self.hosts.len() >= MAX_HOSTS {
             for (host, cell) in std::mem::take(&mut self.hosts) {
                 match cell.get().map(|found| &found.rule) {
-                    // The frontier remembers the files.
+                    // The frontier stores the files.
                     Some(HostRule::Rules(_)) => {}
                     Some(_) => drop(self.without.insert(host, cell)),
                     None => drop(self.hosts.insert(host, cell)),
@@ -100,7 +99,7 @@ impl Held {
 }
 
 impl HostRules {
-    /// Returns the rights that the robots.txt of a host reserves, as far as it was read in this run.
+    /// Returns the rights that the robots.txt of a host reserves; empty if it was not read in this run.
     pub(crate) fn reservations(&self, host: &str) -> Vec<String> {
         let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(host);
         match cell.get().map(|found| &found.rule) {
@@ -109,7 +108,7 @@ impl HostRules {
         }
     }
 
-    /// Whether this sitemap is named for the first time in this run.
+    /// Returns whether this sitemap is named for the first time in this run.
     pub(crate) fn is_first(&self, map: &Url) -> bool {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
     }
@@ -119,7 +118,7 @@ impl HostRules {
         self.slow.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(host))
     }
 
-    /// Sitemaps that were named since the last call, but are not of this crawl.
+    /// Takes the sitemaps outside of the crawl that were named since the last call.
     pub(crate) fn elsewhere(&self) -> Vec<Url> {
         std::mem::take(&mut self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! By which rules a crawl refused URLs, remembered so that wider ones take them in.
+//! The rules by which a run refused URLs, stored so that a later run with wider rules can admit these URLs.
 
 use hapax_data::SkipReason;
 use hapax_page::HASH;
@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 
-/// The version of what is remembered.
 const VERSION: u32 = 1;
 
-/// The rules of a run, as the frontier remembers them. What a version before remembered in another form is
-/// taken for other rules.
+/// The rules of a run, as the frontier stores them. A form of an earlier version counts as different rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RulesIdentity {
     version: u32,
@@ -19,7 +17,7 @@ pub(crate) struct RulesIdentity {
     max_pages_per_host: Option<u64>,
     max_body: usize,
     allow_private: Vec<String>,
-    /// Of before 0.3 they are not known, and count as the defaults.
+    /// Unknown before version 0.3: the defaults.
     #[serde(default)]
     requests: RequestRules,
     #[serde(default)]
@@ -28,11 +26,11 @@ pub(crate) struct RulesIdentity {
     max_crawl_delay: Option<u64>,
 }
 
-/// What requests say and accept.
+/// Settings of requests that change responses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct RequestRules {
-    /// A hash: they may hold secrets.
+    /// A hash, because headers may contain secrets.
     headers: u64,
     cookies: bool,
     agent: String,
@@ -43,7 +41,7 @@ struct RequestRules {
     max_redirects: u8,
 }
 
-/// Scope, depth and patterns, and the seeds they hold for.
+/// Scope, depth, patterns and the number of seeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Links {
     scope: String,
@@ -53,13 +51,13 @@ struct Links {
     seeds: usize,
 }
 
-/// What [`Links`] refuse.
+/// Reasons of [`Links`].
 const BY_LINKS: [SkipReason; 4] =
     [SkipReason::Scope, SkipReason::Depth, SkipReason::Include, SkipReason::Exclude];
-/// What servers may answer otherwise to other requests.
+/// Reasons that may differ for other requests.
 const BY_REQUEST: [SkipReason; 4] =
     [SkipReason::Http4xx, SkipReason::HttpOther, SkipReason::ContentType, SkipReason::Redirects];
-/// All that some rule of a run refuses, and wider ones take in.
+/// All reasons that wider rules may remove.
 const ALL: [SkipReason; 8] = [
     SkipReason::Scope,
     SkipReason::Depth,
@@ -71,7 +69,7 @@ const ALL: [SkipReason; 8] = [
     SkipReason::PrivateAddress,
 ];
 
-/// Whether a link was refused, before it was queued.
+/// Returns whether a link is refused for this reason before it is queued.
 pub(crate) fn is_of_links(reason: SkipReason) -> bool {
     BY_LINKS.contains(&reason)
 }
@@ -109,12 +107,11 @@ impl RulesIdentity {
         }
     }
 
-    /// As it is remembered.
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The reasons for which something was refused by the rules of before, and may be taken in now.
+    /// Returns the reasons that led to refusals under the previous rules and may not apply now.
     pub(crate) fn changed_since(&self, before: &str) -> Vec<SkipReason> {
         let Ok(before) = serde_json::from_str::<Self>(before) else { return ALL.to_vec() };
         let mut changed = Vec::new();

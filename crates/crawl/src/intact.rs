@@ -16,8 +16,8 @@ pub(super) fn has_store(data: &DataDir) -> Result<()> {
     }
     let Some(left) = left_without_store(data.root()) else { return Ok(()) };
     Err(Error::damaged(format!(
-        "dedup/ or its MANIFEST is missing, and {left} is there: put it back from a copy, or {}, or begin \
-             anew with --fresh",
+        "dedup/ or dedup/MANIFEST is missing, but {left} exists. Restore it from a backup, or {}, or start \
+         over with --fresh",
         again(data)
     )))
 }
@@ -57,7 +57,7 @@ pub(super) fn knows_skipped(
 pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()> {
     match indexed {
         0 if fetched > 0 => tracing::warn!(
-            "the index begins now: pages that were fetched without it are not in it; {}",
+            "the index starts now and does not contain the pages fetched before. To index them, {}",
             again(data)
         ),
         0 => {}
@@ -65,7 +65,7 @@ pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()
             let end = if indexed == 1 { "" } else { "s" };
             let again = again(data);
             let what = format!(
-                "index/ is missing, which held {indexed} page{end}: put it back from a copy, or {again}"
+                "index/ is missing; it contained {indexed} page{end}. Restore it from a backup, or {again}"
             );
             return Err(Error::damaged(what));
         }
@@ -76,6 +76,6 @@ pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()
 fn again(data: &DataDir) -> String {
     let data = data.root().display();
     format!(
-        "`crawl pages {data}/pages/*.warc.gz --data NEW` makes a data directory of what was fetched"
+        "create a new data directory from the archive: `crawl pages {data}/pages/*.warc.gz --data NEW`"
     )
 }

@@ -1,4 +1,4 @@
-//! Writes what follows from a verdict: index, WARC, log line.
+//! Writes the results of a verdict: index, WARC, log line.
 
 use std::time::SystemTime;
 
@@ -66,7 +66,7 @@ impl Committer {
         self.observer.tell(&Event::Kept { page: Observed::of(page), id })
     }
 
-    /// What has decided about a pair.
+    /// Returns the evidence that decided about a pair.
     pub(super) const fn evidence(&self, compared: Option<&ComparedTexts>) -> Evidence {
         match compared {
             Some(_) => Evidence::Text,
@@ -86,7 +86,6 @@ impl Committer {
         self.compared.insert(id, key.as_bytes(), packed, &page.compared);
     }
 
-    /// Adds a page to the index, if there is one.
     pub(super) fn add_to_index(&mut self, page: &Page<'_>) -> Result<()> {
         let Some(index) = &mut self.search.index else { return Ok(()) };
         index.add(page)?;
@@ -95,7 +94,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Whether a page that is kept is in the index: one of a job without it is not.
+    /// Returns whether a kept page is in the index. Pages of a job without an index are not.
     fn is_indexed(&mut self, id: u64) -> Result<bool> {
         if self.search.index.is_none() || self.search.added.contains(&id) {
             return Ok(self.search.index.is_some());
@@ -104,12 +103,12 @@ impl Committer {
         if self.search.earlier.as_ref().map(has).transpose()? == Some(true) {
             return Ok(true);
         }
-        // Committed since it was opened.
+        // It may have been committed after the searcher was opened.
         self.search.look_up_again();
         Ok(self.search.earlier.as_ref().map(has).transpose()? == Some(true))
     }
 
-    /// Takes a page out of tables and index: another version of it comes.
+    /// Removes a page from tables and index because another version replaces it.
     pub(super) fn forget(&mut self, id: u64) -> Result<()> {
         if self.store.record(id)?.is_some_and(|record| record.of.is_none())
             && self.is_indexed(id)?
@@ -212,8 +211,7 @@ impl Committer {
                     date,
                     evidence: evidence_of(best),
                 };
-                // Only the writer knows whether the payload is the same, and only of what this archive
-                // holds.
+                // The writer compares the payloads, for records of this archive only.
                 let location = known.and_then(|(place, _)| {
                     let (file, offset) = place.split_once(':')?;
                     Some(Location { file: file.parse().ok()?, offset: offset.parse().ok()? })
@@ -246,7 +244,7 @@ impl Committer {
         Ok(Some(location.context("pages/")?))
     }
 
-    /// A redirect: logged as an alias of its target.
+    /// Logs a redirect as an alias of its target.
     pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
         let url = lease.entry.url.as_str();
         self.end_other_alias(&lease.entry.url, target)?;
@@ -272,14 +270,14 @@ impl Committer {
     }
 }
 
-/// How alike two pages are, for the archive: `level=hamming; distance=2; similarity=0.97`.
+/// Returns the similarity of two pages for the archive: `level=hamming; distance=2; similarity=0.97`.
 fn evidence_of(best: &Neighbour) -> String {
     let similarity = best.similarity.map(|of| format!("; similarity={}", round(of)));
     let similarity = similarity.unwrap_or_default();
     format!("level={}; distance={}{similarity}", best.level.name(), best.distance)
 }
 
-/// What a page is compared by begins with what it calls itself, which may be its first line too: shown it is once.
+/// Removes the title if the next line repeats it: the comparison text begins with it, and the text may too.
 fn shown_text(text: &str) -> &str {
     match text.split_once('\n') {
         Some((first, rest)) if rest.lines().next() == Some(first) => rest,

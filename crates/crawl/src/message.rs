@@ -11,45 +11,42 @@ use url::Url;
 use crate::feeds::Claim;
 use crate::page::{PageWork, Unread};
 
-/// What a task sends.
 #[derive(Debug)]
 pub(super) enum Message {
     /// The result of a lease, which the commit thread ends.
     Ended { lease: Lease, result: LeaseResult },
-    /// The lease went back to its queue; the URL of a host that was given up by that.
+    /// The lease returned to its queue. `down` is a URL of the host if the host was given up because of it.
     Returned { down: Option<Url> },
     /// A robots.txt names a sitemap outside of the crawl.
     SitemapElsewhere(Url),
 }
 
-/// The result of a lease.
 #[derive(Debug)]
 pub(super) enum LeaseResult {
     Page(Box<PageWork>),
     Sitemap {
         sitemap: Sitemap,
-        /// Its room among what waits for the commit thread.
+        /// Its permit in the commit queue.
         room: Option<OwnedSemaphorePermit>,
     },
     Redirect {
         target: Url,
-        /// For good: 301 or 308.
+        /// Whether it is permanent: 301 or 308.
         moved: bool,
         sets_cookie: bool,
     },
-    /// It is not there: 404 or 410.
+    /// Status 404 or 410.
     Gone {
         status: u16,
     },
-    /// The host says that this URL is the same as another one.
+    /// robots.txt (Clean-param) declares this URL equal to another one.
     Clean {
         target: Url,
     },
-    /// Another crawl found it to be a duplicate.
+    /// A feed of another crawl lists it as a duplicate.
     Claimed {
         claim: Claim,
     },
-    /// It is still what was fetched before.
     Unchanged {
         response: Box<Response>,
         time: SystemTime,
@@ -58,14 +55,14 @@ pub(super) enum LeaseResult {
         reason: SkipReason,
         detail: String,
     },
-    /// What came is no page; how many bytes of a body were read, if there was one.
+    /// The response is not a page. `bytes` is the size of its body, if it had one.
     Unread {
         why: Unread,
         bytes: Option<u64>,
     },
-    /// Nothing to say about it.
+    /// Done, without a log line.
     Quiet,
-    /// Given up for this run, tried again in the next.
+    /// Deferred to the next run.
     Defer {
         reason: SkipReason,
         detail: String,

@@ -502,7 +502,10 @@ impl Drop for Readers {
 }
 
 fn defect() -> Unread {
-    Unread { reason: SkipReason::Extraction, detail: "the page makes it fail".into() }
+    Unread {
+        reason: SkipReason::Extraction,
+        detail: "this page crashes the parser. This is a bug: please report it".into(),
+    }
 }
 
 fn read(

@@ -1,4 +1,4 @@
-//! A response on its way through extraction.
+//! Turns a response into a page for the commit thread.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,38 +15,38 @@ use hapax_warc::{Packed, Packer};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
-/// A page, read and fingerprinted, ready for the commit thread.
+/// A page, extracted and fingerprinted, ready for the commit thread.
 #[derive(Debug)]
 pub(crate) struct PageWork {
-    /// Links from a seed to it, where it was leased.
+    /// Links from a seed to the page; `None` if it was not leased.
     pub(crate) depth: Option<u16>,
     pub(crate) url: Url,
     pub(crate) response: Response,
     pub(crate) document: Document,
     pub(crate) evidence: Evidence,
     pub(crate) time: SystemTime,
-    /// Its text, for comparisons, and the same compressed, if that was done ahead.
+    /// Its text for comparisons, and the compressed text if a worker compressed it.
     pub(crate) compared: Arc<Compared>,
     pub(crate) packed_text: Option<PackedText>,
-    /// What was compared ahead.
+    /// Results of comparisons on the worker.
     pub(crate) findings: Findings,
-    /// The response as it is archived.
+    /// The response, compressed for the archive.
     pub(crate) packed: Option<Packed>,
-    /// The caller's id, where the caller brings one.
+    /// The caller's id, if it has one.
     pub(crate) key: Option<String>,
-    /// It shows no text and no image.
+    /// Whether it shows neither text nor images.
     pub(crate) blank: bool,
-    /// Its room among the pages that are read, which a large one holds until it is committed.
+    /// Permit of a large page while it is parsed, until it is committed.
     pub(super) _tree: Option<OwnedSemaphorePermit>,
-    /// Its room among the pages that wait for the commit thread.
+    /// Permit in the commit queue.
     pub(super) _room: Option<OwnedSemaphorePermit>,
 }
 
 impl PageWork {
-    /// Reads a response; without text, its links alone.
+    /// Reads a response; without `with_text` only its links.
     ///
     /// # Errors
-    /// If it holds no text that Hapax reads.
+    /// If it has no text that Hapax can read.
     pub(crate) fn read(
         depth: Option<u16>,
         url: Url,
@@ -60,7 +60,7 @@ impl PageWork {
         Ok(Self::from_document(depth, url, response, document, time, recipe))
     }
 
-    /// Fingerprints a document, and lets go of what nobody asks for after that: blocks, features.
+    /// Fingerprints a document, then frees its blocks and features.
     pub(crate) fn from_document(
         depth: Option<u16>,
         url: Url,
@@ -96,17 +96,16 @@ impl PageWork {
     /// Compresses the response for the archive, unless the page is not archived.
     pub(crate) fn pack(&mut self, packer: Option<&Packer>) {
         if let Some(packer) = packer.filter(|_| !self.document.robots.noindex) {
-            // Without it the archive does so itself, and says what is wrong.
+            // If this fails, the archive compresses it and reports the error.
             self.packed = packer.pack(&self.response, self.time).ok();
         }
     }
 
-    /// Compresses the text that later pages are compared with.
     pub(crate) fn pack_text(&mut self) {
         self.packed_text = Some(PackedText::of(self.compared.page()));
     }
 
-    /// The page as the dedup store sees it.
+    /// Returns the document for the dedup store.
     pub(crate) fn stored<'a>(&self, key: &'a [u8]) -> hapax_dedup::Document<'a> {
         let since = self.time.duration_since(UNIX_EPOCH);
         let time = since.map_or(0, |since| since.as_secs());
@@ -114,29 +113,28 @@ impl PageWork {
     }
 }
 
-/// Why a response is no page.
+/// Why a response is not a page.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) reason: SkipReason,
     pub(crate) detail: String,
 }
 
-/// Beyond this share of bytes that stand for nothing, or of control characters, a page is no text,
-/// whatever its type says.
+/// Maximum shares of replacement and of control characters in a text, whatever its content type.
 const MAX_UNKNOWN: f64 = 0.3;
 const MAX_CONTROLS: f64 = 0.05;
 
-/// Adds a reservation of a header, once; a header list is short.
+/// Adds a reservation of a header if it is new; the list is short.
 fn reserve(document: &mut Document, what: String) {
     if !document.reservations.contains(&what) {
         document.reservations.push(what);
     }
 }
 
-/// What a response says: its body, and the headers that speak about it; without text, its links alone.
+/// Reads the body and the headers that describe it; without `with_text` only the links.
 ///
 /// # Errors
-/// If it holds no text that Hapax reads.
+/// If it has no text that Hapax can read.
 pub(crate) fn read_response(
     url: &Url,
     response: &Response,
@@ -178,7 +176,7 @@ pub(crate) fn read_response(
             "refresh" if document.refresh.is_none() => {
                 document.refresh = refresh_target(url, &value);
             }
-            // RFC 8288; a page's own link comes first.
+            // RFC 8288; a link in the page has priority.
             "link" if document.canonical.is_none() => {
                 document.canonical = canonical_link(&value).and_then(|href| url.join(href).ok());
             }
@@ -204,7 +202,7 @@ pub(crate) fn read_response(
     Ok(document)
 }
 
-/// The share of characters that are none, if it is too large.
+/// Returns the share of replacement and control characters if it is too large.
 fn no_text(document: &Document) -> Option<f64> {
     let (mut all, mut unknown, mut controls) = (0u32, 0u32, 0u32);
     let blocks = document.blocks.iter().map(|block| block.text.as_str());

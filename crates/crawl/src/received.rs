@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hapax_fetch::Fetcher;
-use hapax_frontier::Entry;
+use hapax_frontier::{Entry, EntryKind};
 use hapax_url::url_key;
 
 use hapax_data::files::open_regular;
@@ -80,7 +80,7 @@ impl Received {
         let whom = url_key(&reach).to_le_bytes();
         let received = Self { folder, whom, max_bytes: MAX_BYTES, state: Mutex::default() };
         let warn = |path: &Path, error: &io::Error| {
-            tracing::warn!("{}: {error}; its answers are asked for again", path.display());
+            tracing::warn!("{}: {error}. Its responses are requested again", path.display());
         };
         match received.numbers() {
             Ok(numbers) => received.with(|state| {
@@ -137,7 +137,9 @@ impl Received {
                 if state.bytes + length as u64 > this.max_bytes {
                     if !std::mem::replace(&mut state.told, true) {
                         let limit = this.max_bytes >> 20;
-                        tracing::info!("more than {limit} MiB of answers wait for their commit");
+                        tracing::info!(
+                            "more than {limit} MiB of responses are waiting for the commit thread"
+                        );
                     }
                 } else if let Err(error) = state.write(&this, key, &frame, &body) {
                     tracing::debug!("{}: {error}", this.folder.display());
@@ -204,7 +206,12 @@ async fn restored(place: Place, entry: &Entry, fetcher: &Fetcher) -> Option<Answ
         Some((answer.response, wanted))
     };
     // Without an answer the URL is requested again.
-    let response = fetcher.restore(length, read).await.ok()??;
+    let limits = fetcher.limits();
+    let most = match entry.kind {
+        EntryKind::Sitemap => limits.max_sitemap,
+        _ => limits.max_body,
+    };
+    let response = fetcher.restore(length, most, read).await.ok()??;
     let (time, took, asked_if_changed) = known?;
     Some(Answer { response, time, took, asked_if_changed })
 }

@@ -126,7 +126,7 @@ impl Committer {
 
     pub(super) fn skip_loop(&mut self, url: &Url, hint: &str) -> Result<()> {
         self.ask_again(url.as_str());
-        let detail = format!("a loop: it leads back to itself over others{hint}");
+        let detail = format!("a redirect loop{hint}");
         self.skip(url.as_str(), SkipReason::Redirects, &detail)
     }
 

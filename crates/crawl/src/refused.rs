@@ -3,11 +3,11 @@ use crate::error::Error;
 /// Why a row of the log cannot be changed, in words for a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
-    #[error("it is gone")]
+    #[error("the page is no longer stored")]
     Gone,
-    #[error("one of the two pages is gone")]
+    #[error("one of the two pages is no longer stored")]
     OneGone,
-    #[error("the page that was kept is gone")]
+    #[error("the kept page is no longer stored")]
     KeptGone,
     #[error("it was not restored")]
     NotRestored,
@@ -17,19 +17,19 @@ pub(crate) enum Refused {
     NoRow,
     #[error("it is discarded already")]
     Discarded,
-    #[error("it stands for the other page now")]
+    #[error("it represents the other page now")]
     StandsForOther,
-    #[error("it only leads to {0}: there is no page")]
+    #[error("it is a redirect to {0}, not a page")]
     Redirect(String),
-    #[error("a newer line is about this page: name it by its URL")]
+    #[error("a newer log line describes this page: give its URL in place of the id")]
     Renewed,
-    #[error("it is the page that is kept now")]
+    #[error("it is the kept page now")]
     IsKept,
-    #[error("the page was forgotten, or fetched again since and is another one now")]
+    #[error("the page was forgotten, or it changed when it was fetched again")]
     Ended,
-    #[error("it is not discarded any more: forgotten, or fetched again since")]
+    #[error("it is no longer discarded: it was forgotten or fetched again")]
     NotDiscarded,
-    #[error("its text was not kept (--no-warc): only fetching it again would bring it back")]
+    #[error("its text is not stored (--no-warc). Fetch the page again to restore it")]
     NoText,
 }
 

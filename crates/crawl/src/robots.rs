@@ -1,4 +1,4 @@
-//! robots.txt of a host: fetched once a day, remembered between runs.
+//! robots.txt of a host: fetched once a day, stored between runs.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -11,21 +11,21 @@ use url::Url;
 use super::context::Shared;
 use super::host_rules::{Found, HostRule, HostRules, Source};
 
-/// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
+/// Maximum age of a copy, unless the file is unreachable (RFC 9309, section 2.4).
 const VALID: Duration = Duration::from_secs(24 * 60 * 60);
-/// An old copy that stands for a file out of reach does so for so long; then it is asked for again.
+/// Time to use an old copy of an unreachable file before the next attempt.
 const AGAIN: Duration = Duration::from_secs(60 * 60);
-/// All tries together, beside the pauses of one chain of redirects.
+/// Limit of all attempts, without the pauses of one redirect chain.
 const WITHIN: Duration = Duration::from_secs(20);
 const NO_ANSWER: &str = "no answer";
-/// Tries, and how long each waits.
+/// Wait before each attempt.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
-/// Under this name the frontier remembers the file.
+/// Name of the frontier's note with the file.
 const NOTE: &str = "robots";
 
 impl HostRules {
-    /// How long to wait before one more request within a lease.
+    /// Returns the pause before another request within a lease.
     pub(super) async fn pause(&self, shared: &Shared, lease: &Lease) -> Duration {
         match self.of(shared, lease).await.0 {
             HostRule::Rules(rules) => shared.delay.max(rules.crawl_delay.unwrap_or_default()),
@@ -33,7 +33,7 @@ impl HostRules {
         }
     }
 
-    /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
+    /// Returns the rule of the lease's host. The first caller fetches it, the others wait for the result.
     pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, Source) {
         let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
         let (known, mut asked) = (cell.get().is_some(), false);
@@ -59,7 +59,7 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
     {
         return Found::holds_for(apply(shared, lease, text), VALID.saturating_sub(age));
     }
-    // What the old copy asked for is not less to be waited.
+    // Obey the delay of the old copy too.
     let old = kept.and_then(|(_, text)| Robots::parse(text, &shared.agent).crawl_delay);
     let pause = shared.delay.max(old.unwrap_or_default().min(shared.patience.max_crawl_delay));
     let within = time_of_all_tries(pause);
@@ -72,7 +72,7 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
                     shared.frontier.address_answered(lease);
                 }
                 if matches!(rule, HostRule::Rules(_)) {
-                    // The next request to the host is one more.
+                    // Another request to the host follows.
                     tokio::time::sleep(shared.delay).await;
                 }
                 return Found::holds_for(rule, VALID);
@@ -86,19 +86,19 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
                 why
             }
         };
-    // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
+    // RFC 9309, section 2.4: an old copy may be used if the file is unreachable.
     match kept {
         Some((_, text)) => Found::holds_for(apply(shared, lease, text), AGAIN),
         None => Found::holds_for(HostRule::Unreachable(why), VALID),
     }
 }
 
-/// The pauses count: a chain of redirects would else never come to its end where they are long.
+/// Returns the limit of all attempts. It includes the pauses, so that a redirect chain with long ones can finish.
 fn time_of_all_tries(pause: Duration) -> Duration {
     WITHIN.saturating_add(pause.saturating_mul(MAX_ROBOTS_REDIRECTS))
 }
 
-/// Whether the host's address answered, by why the file could not be had; `None` if it was not dialled.
+/// Returns from the failure's reason whether the host's address answered; `None` if it was not dialled.
 fn answers(why: &str) -> Option<bool> {
     let names = |kinds: &[&str]| kinds.iter().any(|kind| why.starts_with(kind));
     match () {
@@ -107,8 +107,7 @@ fn answers(why: &str) -> Option<bool> {
     }
 }
 
-/// Asks for the file, a few times and with a `pause` between any two requests; the reason why it could
-/// not be had.
+/// Requests the file up to three times, at least `pause` apart. Returns the reason of the last failure.
 async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule, String> {
     let mut last = String::new();
     let mut asked = Duration::ZERO;
@@ -155,7 +154,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
         shared.frontier.set_delay(&lease.host, delay);
     }
     if shared.sitemaps {
-        // What is new may be listed there since; once a run, however often it is named.
+        // A recrawl reads sitemaps again, because they may list new pages: once a run, even if named repeatedly.
         let (maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits);
         let mut held = shared.rules.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         held.extend(elsewhere);
@@ -175,8 +174,8 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     HostRule::Rules(Arc::new(rules))
 }
 
-/// Returns the sitemaps that robots.txt names, also on other hosts, or the default location if it names none; and those that
-/// are rejected as traps, which are logged.
+/// Returns the sitemaps that robots.txt names, on any host, or the default location if it names none. The second list
+/// contains those that are rejected as traps, which are logged.
 ///
 /// Source: sitemaps.org, "Sitemaps & Cross Submits".
 fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url>) {
@@ -195,11 +194,9 @@ fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url
     (taken, others)
 }
 
-/// Where a sitemap lies that nobody names.
 pub(super) const USUAL_SITEMAP: &str = "/sitemap.xml";
 
-/// The remembered text of a host's robots.txt, and its age. One from the future is as old as can be: the
-/// clock was wrong then or is wrong now.
+/// Returns age and text of a stored robots.txt. A time in the future counts as the maximum age: a clock is wrong.
 fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
     let (time, text) = note.split_first_chunk::<8>()?;
     let age = seconds_now().checked_sub(u64::from_le_bytes(*time));
@@ -217,14 +214,13 @@ pub(crate) fn outdate(frontier: &dyn Frontier, host: &str) -> crate::error::Resu
     Ok(())
 }
 
-/// Marks the stored robots.txt of all hosts as outdated.
 pub(crate) fn outdate_all(frontier: &dyn Frontier) -> crate::error::Result<()> {
     let mut hosts = Vec::new();
     frontier.notes(NOTE, &mut |host, _| hosts.push(host.to_owned()))?;
     hosts.iter().try_for_each(|host| outdate(frontier, host))
 }
 
-/// What a frontier remembers of a host's robots.txt, for `crawl explain`.
+/// Returns the age and text of a host's stored robots.txt, for `crawl explain`.
 pub(crate) fn remembered(
     frontier: &dyn Frontier,
     host: &str,

@@ -1,16 +1,16 @@
-//! Seeds that list pages: a sitemap, a feed, a text of URLs, or a robots.txt that names sitemaps.
+//! Seeds that list pages: a sitemap, a feed, a text of URLs, or a robots.txt with sitemaps.
 
 use hapax_fetch::{Response, Robots, Sitemap, SitemapLimits};
 use hapax_frontier::Entry;
 use url::Url;
 
-/// Returns whether a seed may be a sitemap by the end of its URL: then the size limit of sitemaps applies.
+/// Returns whether the end of a seed's URL suggests a sitemap, so that its size limit applies.
 pub(super) fn may_be(entry: &Entry) -> bool {
     let path = entry.url.path().to_ascii_lowercase();
     entry.depth == 0 && [".xml", ".xml.gz", ".txt", ".txt.gz"].iter().any(|end| path.ends_with(end))
 }
 
-/// Reads the response of a seed as a list of pages; `None` if it is something else.
+/// Reads the response of a seed as a list of pages; `None` if it is not a list.
 pub(super) fn read(url: &Url, response: &Response, limits: &SitemapLimits) -> Option<Sitemap> {
     if url.path() == "/robots.txt" {
         let rules = Robots::parse(&response.body, "");
@@ -23,7 +23,7 @@ pub(super) fn read(url: &Url, response: &Response, limits: &SitemapLimits) -> Op
     is_list.then(|| Sitemap::parse(url, &response.body, limits))
 }
 
-/// Returns whether each line that is not empty begins like a URL of the web.
+/// Returns whether each non-empty line begins like a web URL.
 fn is_list_of_urls(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let mut lines = body.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);

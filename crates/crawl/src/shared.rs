@@ -51,7 +51,11 @@ impl Committer {
             };
             let url = String::from_utf8_lossy(&record.key).into_owned();
             self.supersede(record.id, &url)?;
-            self.skip(&url, SkipReason::LeaseLost, &format!("another worker keeps {who}"))?;
+            self.skip(
+                &url,
+                SkipReason::LeaseLost,
+                &format!("another worker keeps the page: {who}"),
+            )?;
         }
         Ok(())
     }
@@ -183,7 +187,7 @@ impl Committer {
             let Some(id) = self.store.id_of(&key)? else { continue };
             let url = String::from_utf8_lossy(&key).into_owned();
             self.supersede(id, &url)?;
-            self.skip(&url, SkipReason::LeaseLost, "another worker has fetched it meanwhile")?;
+            self.skip(&url, SkipReason::LeaseLost, "another worker fetched it in the meantime")?;
         }
         Ok(any)
     }

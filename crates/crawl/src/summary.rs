@@ -46,17 +46,15 @@ impl Stop {
     pub const fn words(self) -> Option<&'static str> {
         match self {
             Self::Complete => None,
-            Self::Running => {
-                Some("the last run did not end properly: it was killed, or power was lost")
-            }
+            Self::Running => Some("the last run was interrupted by a kill or a power cut"),
             Self::MaxPages => Some("--max-pages is reached"),
             Self::MaxBytes => Some("--max-bytes is reached"),
             Self::TimeLimit => Some("--time-limit is reached"),
-            Self::Disk => Some("less of the disk is free than --min-free-disk asks for"),
+            Self::Disk => Some("the free disk space is below --min-free-disk"),
             Self::Queue => Some(QUEUE),
             Self::QueueFull => Some(QUEUE_FULL),
             Self::Signal => Some("interrupted"),
-            Self::Write => Some("could not write"),
+            Self::Write => Some("cannot write the data directory"),
         }
     }
 
@@ -66,8 +64,9 @@ impl Stop {
     }
 }
 
-const QUEUE_FULL: &str = "links found no place among the URLs that wait for the next run (--max-queued-per-host, --max-queue)";
-const QUEUE: &str = "links found a full queue (--max-queued-per-host, --max-queue), and their pages are not in the archive or damaged there";
+const QUEUE_FULL: &str = "the queue is full (--max-queued-per-host, --max-queue), and some links were not queued for the next run";
+const QUEUE: &str = "the queue was full (--max-queued-per-host, --max-queue), and the pages with the dropped links are \
+     missing or damaged in the archive";
 
 /// The content of summary.json.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

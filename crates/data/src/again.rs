@@ -119,7 +119,7 @@ impl FromStr for SkipReason {
         let known = Self::ALL.into_iter().filter(|reason| *reason != Self::Other);
         known.clone().find(|reason| reason.as_str() == name).ok_or_else(|| {
             let names: Vec<&str> = known.map(Self::as_str).collect();
-            format!("no reason of skipped.jsonl; these are: {}", names.join(", "))
+            format!("unknown reason. Reasons: {}", names.join(", "))
         })
     }
 }

@@ -55,8 +55,7 @@ pub fn round(value: f64) -> f64 {
 pub fn proposal_in_words(best: &Neighbour, threshold: u32) -> String {
     let similarity = best.similarity.map_or(String::new(), |similarity| {
         let asked = best.similarity_threshold;
-        let asked =
-            asked.map_or(String::new(), |asked| format!(" (at least {asked} is asked for)"));
+        let asked = asked.map_or(String::new(), |asked| format!(" (at least {asked} is required)"));
         format!(", similarity {similarity:.3}{asked}")
     });
     let (distance, table) = (best.distance, best.table.unwrap_or(0));
@@ -66,8 +65,8 @@ pub fn proposal_in_words(best: &Neighbour, threshold: u32) -> String {
             "proposed by Hamming table {table}, distance {distance} of at most {threshold}{similarity}"
         ),
         Level::Sketch => format!(
-            "proposed by sketch band {table}{similarity}; the fingerprints differ in {distance} bits, \
-             {threshold} are enough for a table"
+            "proposed by sketch band {table}{similarity}; the fingerprints differ in {distance} bits (tables \
+             find up to {threshold})"
         ),
     }
 }

@@ -45,7 +45,7 @@ impl DataDir {
     /// Opens or creates the directory and takes its lock.
     pub fn open(root: &Path) -> Result<Self> {
         if root.exists() && !root.is_dir() {
-            let what = format!("--data {} is no directory", root.display());
+            let what = format!("--data {}: not a directory. Choose another path", root.display());
             return Err(Error::Invalid(what));
         }
         fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
@@ -176,7 +176,7 @@ pub fn is_locked(data: &Path) -> Result<bool> {
 pub fn is_held(root: &Path) -> Error {
     let root = root.display();
     Error::Locked(format!(
-        "another crawl is at work in {root}: wait for it, stop it, or use another --data"
+        "another crawl is running in {root}. Wait for it, stop it, or use another --data"
     ))
 }
 
@@ -186,7 +186,7 @@ pub fn must_exist(root: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::Invalid(format!(
-        "{} is no data directory: crawl something first, or give --data",
+        "{}: not a data directory. Run a crawl first, or give --data",
         root.display()
     )))
 }
@@ -197,5 +197,5 @@ pub fn must_hold_pages(root: &Path) -> Result<()> {
     if ["crawl.toml", "dedup", "discarded.jsonl"].iter().any(|name| root.join(name).exists()) {
         return Ok(());
     }
-    Err(Error::Invalid(format!("{} holds no crawl", root.display())))
+    Err(Error::Invalid(format!("{}: contains no crawl", root.display())))
 }

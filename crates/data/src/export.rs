@@ -13,22 +13,22 @@ use crate::site_lines::{SiteLines, SiteLinesBuilder};
 /// One exported page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExportedPage {
-    /// The number in the dedup store.
+    /// Document number in the dedup store.
     #[serde(skip)]
     pub id: u64,
-    /// Its URL.
+    /// URL.
     pub url: String,
-    /// Its title.
+    /// Title.
     pub title: String,
     /// Two-letter language code, or `""`.
     pub language: String,
-    /// Its text, without the lines that its site repeats.
+    /// Text, without the lines that the site repeats.
     pub text: String,
-    /// When it was fetched (RFC 3339).
+    /// Time of the request (RFC 3339).
     pub fetched: String,
     /// Number of discarded pages that it represents, without redirects.
     pub copies: u64,
-    /// Number of lines that were removed from its text because its site repeats them.
+    /// Number of removed lines that the site repeats.
     pub site_lines: usize,
     /// Page type and confidence.
     #[serde(flatten)]
@@ -69,10 +69,10 @@ pub fn copies(rows: &Rows) -> HashMap<u64, u64> {
 }
 
 impl<'s> Export<'s> {
-    /// Prepares an export. With `clean` all pages are read once to learn the lines that each site repeats.
+    /// Prepares an export. With `clean` it first reads all pages to learn the lines that each site repeats.
     ///
     /// # Errors
-    /// Those of the index and of temporary files.
+    /// If the index or a temporary file cannot be read or written.
     pub fn new(searcher: &'s Searcher, rows: &Rows, clean: bool) -> Result<Self> {
         let mut site_lines = SiteLines::default();
         if clean {
@@ -88,7 +88,7 @@ impl<'s> Export<'s> {
         Ok(Self { searcher, copies: copies(rows), site_lines })
     }
 
-    /// Calls `each` with every page that `wanted` selects, until it fails. Returns whether there was one.
+    /// Calls `each` with every page that `wanted` selects, until `each` fails. Returns whether there was a page.
     ///
     /// # Errors
     /// Those of the index, and the first of `each`.

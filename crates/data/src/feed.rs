@@ -127,25 +127,23 @@ pub fn read_feed<E: From<Error>>(
         line.clear();
         count += 1;
         let read = (&mut input).take(MAX_LINE as u64).read_until(b'\n', &mut line);
-        read.map_err(|error| wrong(count, &format!("it cannot be unpacked: {error}")))?;
+        read.map_err(|error| wrong(count, &format!("cannot decompress: {error}")))?;
         if !line.ends_with(b"\n") {
-            return Err(wrong(
-                count,
-                "it ends here, or the line is too long: the feed is cut or no feed",
-            ));
+            return Err(wrong(count, "the feed is truncated, or this is not a feed"));
         }
         bytes += line.len() as u64;
         if bytes > MAX_BYTES {
-            return Err(wrong(count, "more than 16 GiB unpacked: split the feed"));
+            return Err(wrong(count, "larger than 16 GiB decompressed. Split the feed"));
         }
         if count == 1 {
-            let head: Head =
-                serde_json::from_slice(&line).map_err(|_| wrong(1, "this is no feed"))?;
+            let head: Head = serde_json::from_slice(&line).map_err(|_| {
+                wrong(1, "not a feed. Give a file written by `crawl duplicates export --feed`")
+            })?;
             if head.format != "hapax-feed" || head.version != VERSION {
                 return Err(wrong(
                     1,
                     &format!(
-                        "a feed of {} {}; this program reads hapax-feed {VERSION}",
+                        "format {} {}; this program reads hapax-feed {VERSION}. Export the feed with this version",
                         head.format, head.version
                     ),
                 ));
@@ -232,7 +230,7 @@ impl UrlFilter {
     /// # Errors
     /// [`Error::Invalid`] if it is truncated or invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let wrong = || Error::Invalid("this is no filter of a feed, or it is cut".to_owned());
+        let wrong = || Error::Invalid("not a filter of a feed, or truncated".to_owned());
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(wrong)?;
         let (hashes, rest) = rest.split_first_chunk().ok_or_else(wrong)?;
         let (length, bits) = rest.split_first_chunk().ok_or_else(wrong)?;

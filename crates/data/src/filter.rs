@@ -89,7 +89,7 @@ fn range<T: std::str::FromStr + Copy + PartialOrd>(
         (Ok(low), Ok(high)) if low <= high => Ok((low, high)),
         _ => {
             let like = if name == "similarity" { "0.97, or 0.5..0.7" } else { "3, or 2..5" };
-            Err(Error::Invalid(format!("{name} {text}: write it like {like}")))
+            Err(Error::Invalid(format!("{name} {text}: invalid value. Write it like {like}")))
         }
     }
 }
@@ -104,7 +104,7 @@ pub fn parse_moment(text: &str) -> Result<u64> {
     let seconds = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     seconds.map(|since| since.as_secs()).ok_or_else(|| {
         Error::Invalid(format!(
-            "{text:?} is no time: write it like 2026-11-20 or 2026-11-20T19:00:00Z"
+            "{text:?} is not a time. Write it like 2026-11-20 or 2026-11-20T19:00:00Z"
         ))
     })
 }

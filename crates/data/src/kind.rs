@@ -1,4 +1,4 @@
-//! Why a page was discarded, and who decided about it.
+//! Why pages are discarded, and the deciding person or rule.
 
 use serde::{Deserialize, Serialize};
 

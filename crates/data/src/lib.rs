@@ -31,6 +31,7 @@ mod positions;
 mod reason;
 mod rows;
 mod site_lines;
+pub mod spelling;
 mod spool;
 mod standing;
 mod tables;

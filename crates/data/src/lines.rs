@@ -147,13 +147,13 @@ impl Discarded {
 
     fn proposal(&self, similarity: &str) -> String {
         match (self.kind, self.level.as_deref()) {
-            (DuplicateKind::Alias, _) => "it only leads to the other page".to_owned(),
+            (DuplicateKind::Alias, _) => "it redirects to the other page".to_owned(),
             (DuplicateKind::Canonical, _) => {
                 format!("it names the other page as its canonical address{similarity}")
             }
             (_, Some("text")) => "its text is equal".to_owned(),
             (_, Some(_)) if self.table.is_none() => format!(
-                "the other page of the pair is the better one to keep{similarity}; the fingerprints differ in {} bits",
+                "the other page of the pair is better and is kept{similarity}; the fingerprints differ in {} bits",
                 self.distance.unwrap_or(0),
             ),
             (_, Some("sketch")) => format!(

@@ -57,9 +57,9 @@ impl Log {
         }
         if found < length {
             let what = format!(
-                "{}: {found} of {length} bytes that were committed are there; put this file back from a copy \
-                 (`crawl check` tells what else is damaged), or make a new data directory of what was fetched: \
-                 `crawl pages DIR/pages/*.warc.gz --data NEW`",
+                "{}: has {found} of {length} committed bytes. Restore the file from a backup (`crawl check` \
+                 lists all damage), or create a new data directory from the archive: `crawl pages \
+                 DIR/pages/*.warc.gz --data NEW`",
                 path.display()
             );
             return Err(Error::Damaged(what));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::round;
 
-/// Metadata of a page. An index of an earlier version has none.
+/// Metadata of a page; empty in an index of an earlier version.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageMeta {
@@ -15,8 +15,8 @@ pub struct PageMeta {
     /// Expected F1 of its main text, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Rights that the page or its host reserves, as declared: `noai`, `tdm-reservation: 1`, `content-signal: ai-train=no`,
-    /// `rsl: URL`.
+    /// Rights that the page or its host reserves, as declared: `noai`, `tdm-reservation: 1`, `content-signal:
+    /// ai-train=no`, `rsl: URL`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reservations: Vec<String>,
 }

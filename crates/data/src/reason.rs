@@ -1,21 +1,20 @@
-//! Why a URL was not fetched, or its page not used.
+//! Reasons of `skipped.jsonl`.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a URL was not fetched, or its page not used: `reason` of skipped.jsonl. `docs/logs.md` describes
-/// each.
+/// Why a URL was not fetched, or its page not used: `reason` of skipped.jsonl. See `docs/logs.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-// In the order of their names, in which reports list them.
+// Sorted by name: reports list them in this order.
 pub enum SkipReason {
-    /// The port belongs to mail, databases and the like, or is not allowed.
+    /// The port belongs to mail, databases or other non-web services, or is not allowed.
     BadPort,
     /// The page shows no text, and a blank page of its host was kept.
     Blank,
     /// The body grows too much when decoded.
     Bomb,
-    /// The host's limit of pages is reached.
+    /// The host's page limit is reached.
     Budget,
     /// No free slot for the request in this process; it is tried again.
     Busy,
@@ -43,11 +42,11 @@ pub enum SkipReason {
     Exclude,
     /// Extraction failed: a defect of the program.
     Extraction,
-    /// A feed says that it is the same as another page.
+    /// A feed declares it equal to another page.
     Feed,
     /// A sample of a feed failed.
     FeedDistrusted,
-    /// A person forgot it.
+    /// The user forgot it.
     Forgotten,
     /// The host was given up for this run.
     HostDown,
@@ -106,7 +105,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// All reasons, in the order of their names; the one of later versions comes last.
+    /// All reasons, sorted by name; `Other` comes last.
     pub const ALL: [Self; 45] = [
         Self::BadPort,
         Self::Blank,
@@ -239,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_reason_is_written_as_it_is_called_and_what_is_unknown_is_read() {
-        // All that are named in the list of names; their order is that of the names.
+        // All names of `as_str`, in their order.
         let names = include_str!("reason.rs").lines().filter_map(|line| {
             line.trim().strip_prefix("Self::")?.split_once(" => \"")?.1.strip_suffix("\",")
         });

@@ -363,7 +363,7 @@ impl Rows {
             return Ok(found);
         }
         Err(Error::Invalid(format!(
-            "{page} is no discarded page: crawl duplicates list shows their ids and URLs"
+            "{page}: not a discarded page. `crawl duplicates list` prints ids and URLs"
         )))
     }
 

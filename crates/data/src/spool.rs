@@ -159,14 +159,16 @@ pub fn submit<E: From<Error>>(
         if done {
             if !answered.exists() {
                 let folder = spool.0.display();
-                return Err(
-                    Error::Write(format!("{folder}: no answer could be written there")).into()
-                );
+                return Err(Error::Write(format!(
+                    "{folder}: cannot write the answer of the change"
+                ))
+                .into());
             }
         } else {
             if Instant::now() > until {
                 return Err(Error::Invalid(format!(
-                    "the crawl at work in {} has not taken the change up yet; it lies in its spool and will be done",
+                    "the crawl running in {} has not applied the change yet. The change is queued in spool/ \
+                     and will be applied",
                     data.display()
                 )).into());
             }
@@ -222,7 +224,7 @@ mod tests {
         let request = Request::Restore { ids: vec![1] };
         let error =
             submit(folder.path(), &request, || Ok::<_, Error>(true)).unwrap_err().to_string();
-        assert!(error.contains("no answer"), "{error}");
+        assert!(error.contains("cannot write the answer"), "{error}");
         let large = Request::Restore { ids: vec![u64::MAX; 4 << 20] };
         assert!(submit(folder.path(), &large, || Ok::<_, Error>(true)).is_err());
         assert_eq!(Spool::of(folder.path()).requests().len(), 1, "the first one alone");

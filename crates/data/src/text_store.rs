@@ -154,8 +154,8 @@ impl TextStore {
         if !self.damaged.swap(true, Relaxed) {
             let folder = self.folder.display();
             tracing::warn!(
-                "{folder} is damaged: pages without a text are compared by their sketches; \
-                 delete it, and `crawl upgrade` makes it again"
+                "{folder} is damaged. Pages without a text are compared by sketches. To rebuild it, delete \
+                 it and run `crawl upgrade`"
             );
         }
         None

@@ -81,7 +81,7 @@ impl Limited for u64 {
     const WRITTEN: &'static str = "a whole number";
 
     fn wrong(_: std::num::ParseIntError) -> String {
-        format!("it is neither a whole number below 2^64 nor `{NONE}`")
+        format!("not a whole number below 2^64 or `{NONE}`")
     }
 }
 
@@ -215,7 +215,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match time.ok_or_else(wrong)? {
         time if time <= LONGEST => Ok(time),
-        _ => Err(UnitError(format!("{text:?} is longer than a hundred years"))),
+        _ => Err(UnitError(format!("{text:?} is too long. The maximum is 100 years"))),
     }
 }
 

@@ -82,7 +82,7 @@ impl fmt::Display for Error {
             Self::Locked { path } => {
                 write!(
                     f,
-                    "{}: the store is open already, here or in another process",
+                    "{}: the store is already open, in this or another process",
                     path.display()
                 )
             }
@@ -91,20 +91,20 @@ impl fmt::Display for Error {
             }
             Self::Version { path, expected, got } => write!(
                 f,
-                "{}: written in format {got}, this program writes format {expected} and reads the one before: \
-                 use the program that wrote it, or start in a new folder",
+                "{}: format {got}; this program writes format {expected} and reads the previous one. Use the \
+                 version of the program that wrote it, or a new folder",
                 path.display()
             ),
             Self::Recipe { stored, asked } => write!(
                 f,
-                "the store holds fingerprints of recipe \"{stored}\", not \"{asked}\": \
-                 they cannot be compared, use another folder"
+                "the store has fingerprints of recipe \"{stored}\", not \"{asked}\", which cannot be \
+                 compared. Use another folder"
             ),
             Self::Distance(distance) => {
                 write!(f, "distance {distance} is above {}", crate::MAX_DISTANCE)
             }
             Self::Threshold { name, value } => {
-                write!(f, "{name} = {value}: a similarity lies between 0 and 1")
+                write!(f, "{name} = {value}: out of range. A similarity is from 0 to 1")
             }
             Self::RecipeName => {
                 write!(f, "a recipe's name is one line of at most {} bytes", crate::MAX_RECIPE)
@@ -120,7 +120,8 @@ impl fmt::Display for Error {
             }
             Self::TooMany(count) => write!(
                 f,
-                "{count} documents or fingerprints are too many at once: commit more often, or take them in parts"
+                "{count} documents or fingerprints in one batch are too many. Commit more often, or use \
+                 smaller batches"
             ),
             Self::Elsewhere(error) => error.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed: open the store again"),

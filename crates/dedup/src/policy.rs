@@ -272,7 +272,7 @@ impl Policy {
         named_differently(a.names, b.names) || numbered_differently(a.names[0], b.names[0])
     }
 
-    /// Returns whether so many bits differ that the words must differ too.
+    /// Returns whether the words must differ too: distance above `max_distance`, similarity below `similarity_sure`.
     pub fn words_differ(&self, similarity: f64, distance: u32) -> bool {
         distance > self.max_distance && similarity < self.similarity_sure
     }

@@ -15,7 +15,7 @@ fn is_rsl(media_type: &str) -> bool {
     media_type.trim().eq_ignore_ascii_case("application/rsl+xml")
 }
 
-/// A link as it stands in the page.
+/// A link as written in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawLink {
     pub(crate) href: String,

@@ -1,4 +1,4 @@
-//! Bodies: read and decoded within limits, few large ones at a time.
+//! Reads and decodes bodies within limits, with a limit on large bodies in memory.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,23 +12,20 @@ use crate::decode::{decode_body_within, decode_up_to, is_plain};
 use crate::error::{Error, Kind, translate};
 use crate::limits::{LARGE_BODY, Limits};
 
-/// So much room is made at once for a body of which a server says how long it is; more as it comes.
+/// Maximum number of bytes to reserve for the length that a server declares; the buffer grows as bytes arrive.
 const ANNOUNCED: u64 = 64 << 10;
 
-/// A body, and what a large one holds as long as it is in memory.
+/// A body, and the permit of a large one.
 pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
 
 /// A body as received.
 #[derive(Debug, Default)]
 pub(crate) struct Came {
     pub(crate) raw: Bytes,
-    /// Permit of a large body.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
-    /// Whether the connection was closed before the end of the body.
     pub(crate) ended_early: bool,
 }
 
-/// Reads and decodes bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Bodies {
     limits: Limits,
@@ -37,7 +34,7 @@ pub(crate) struct Bodies {
     waiting: Arc<AtomicUsize>,
 }
 
-/// One of those that wait, until it is dropped.
+/// Counts one waiting body until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -46,7 +43,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The time that a request takes: what it waits for other requests does not count.
+/// Time of a request, without the wait for a permit.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
@@ -62,8 +59,8 @@ impl Clock {
         self.started.elapsed().saturating_sub(self.waited)
     }
 
-    /// What the server does next, within so long, mostly the read timeout, and what is left of the total
-    /// one. The client's own timeouts would go on while a body waits for its permit.
+    /// Awaits the server's next step for at most `most` and the rest of the total timeout. The client's own timeouts
+    /// would also count the wait for a permit.
     pub(crate) async fn within<T>(
         &self,
         limits: &Limits,
@@ -87,7 +84,7 @@ impl Bodies {
         Self { large, limits, waiting: Arc::default() }
     }
 
-    /// Reads the body as it comes, up to `max` bytes; beyond them it is cut, or an error.
+    /// Reads at most `max` bytes. A longer body is cut if `cut`, else an error.
     pub(crate) async fn read(
         &self,
         response: &mut reqwest::Response,
@@ -95,7 +92,7 @@ impl Bodies {
         cut: bool,
         clock: &mut Clock,
     ) -> Result<Came, Error> {
-        // Since when, and from how many bytes on, the rate is counted.
+        // Start of the rate measurement: time and bytes.
         let mut from = (clock.took(), 0);
         let whole = response.content_length();
         let announced = whole.unwrap_or(0).min(ANNOUNCED) as usize;
@@ -107,7 +104,7 @@ impl Bodies {
             let piece = match next {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
-                // The connection was closed early. The caller checks whether the content is complete.
+                // The caller checks whether the content is complete.
                 Err(error) if error.kind() != Kind::Timeout && !raw.is_empty() => {
                     ended_early = true;
                     break;
@@ -126,11 +123,10 @@ impl Bodies {
                 let since = Instant::now();
                 permit = Some(self.permit().await?);
                 clock.waited += since.elapsed();
-                // How quickly its beginning came says nothing about how long it will hold the permit.
+                // The speed before the permit does not predict how long the body will hold it.
                 from = (clock.took(), raw.len());
             }
-            // Over one piece of time after another: who came so far quickly and then drips would keep
-            // others from a permit.
+            // Measure each interval separately: a server that begins fast and then drips would keep the permit.
             let took = clock.took().saturating_sub(from.0);
             if took > self.limits.slow_after && whole != Some(raw.len() as u64) {
                 let came = raw.len() - from.1;
@@ -142,21 +138,21 @@ impl Bodies {
                 from = (clock.took(), raw.len());
             }
         }
-        // What has grown by doubling would be held up to twice as long as a page is worked on.
+        // The buffer doubles as it grows: release the unused half.
         raw.shrink_to_fit();
         Ok(Came { raw: Bytes::from(raw), permit, ended_early })
     }
 
-    /// Bytes a second that a body must come in with. Who sends a little more than a large body's
-    /// beginning and then drips could else keep others from its permit for the whole of a request.
+    /// Returns the minimum bytes per second. It is higher for a body with a permit while others wait, so that a
+    /// dripping body does not keep the permit until the total timeout.
     fn least_rate(&self, has_permit: bool) -> usize {
         let Limits { min_rate, large_rate, .. } = self.limits;
         let is_wanted = has_permit && self.waiting.load(Relaxed) > 0;
         if is_wanted { min_rate.max(large_rate) } else { min_rate }
     }
 
-    /// Undoes the Content-Encoding, if there is one. What becomes large waits for a permit before it is decoded:
-    /// a few bytes of many hosts would else be gigabytes at once.
+    /// Decodes the Content-Encoding, if any. A body that becomes large waits for a permit first: otherwise a few
+    /// bytes from each of several hosts could expand to gigabytes at once.
     pub(crate) async fn decode(
         &self,
         raw: &Bytes,
@@ -179,7 +175,7 @@ impl Bodies {
             },
         };
         let raw = raw.clone();
-        // The permit goes along: the work goes on when nobody waits for it any more.
+        // Move the permit: the blocking task continues if this future is dropped.
         let decoded = tokio::task::spawn_blocking(move || {
             let body = decode_body_within(&raw, &encoding, &limits)?;
             Ok((Bytes::from(body), Some(permit)))
@@ -187,8 +183,7 @@ impl Bodies {
         decoded.await.map_err(|error| Error::new(Kind::Encoding, error.to_string()))?
     }
 
-    /// What a large body holds as long as it is in memory. That there is none for so long is never the
-    /// fault of the host that waits.
+    /// Acquires the permit that a large body keeps while it is in memory. A failure is never the host's fault.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         if let Ok(permit) = Arc::clone(&self.large).try_acquire_owned() {
             return Ok(permit);

@@ -23,47 +23,45 @@ use crate::response::{Response, in_one, kept_headers};
 use crate::tls::{self, Trust};
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
-/// Maximum number of header fields of a response.
 const MAX_HEADER_FIELDS: usize = 1_000;
 const ENCODINGS: &str = "gzip, deflate, br, zstd";
-/// HTTP/2 (RFC 9113): bytes of a body that a server may send unasked, of one stream and of all streams of a connection.
+/// HTTP/2 flow control (RFC 9113): bytes in flight, per stream and per connection.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 2 << 20;
-/// HTTP/2: bytes of a response's header fields, decompressed.
+/// HTTP/2: decompressed bytes of a response's header fields.
 const MAX_HEADER_LIST: u32 = 256 << 10;
-/// HTTP/2: a connection that is silent for so long is asked for a sign of life, and closed if none comes within as long.
+/// HTTP/2: a connection that is silent this long gets a PING, and is closed if no answer comes within the same time.
 const PING: Duration = Duration::from_secs(10);
 
-/// How a [`Fetcher`] is made.
+/// Options of a [`Fetcher`].
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The User-Agent header.
+    /// User-Agent header.
     pub user_agent: String,
     /// Limits of each request.
     pub limits: Limits,
-    /// Which addresses may be dialled.
+    /// Addresses and ports that may be dialled.
     pub guard: AddressGuard,
-    /// All requests go through this proxy, `http://host:port`. It resolves names itself: of them
-    /// only address literals can be guarded then.
+    /// Proxy of all requests, `http://host:port`. It resolves names, so the guard checks only address literals.
     pub proxy: Option<Url>,
-    /// Hosts whose certificates are not verified: `a.example`, at all of its ports, or `a.example:8443`.
+    /// Hosts whose certificates are not verified: `a.example` for all ports, or `a.example:8443`.
     pub insecure: Vec<String>,
-    /// PEM files of certificates that are trusted beside those of Mozilla and the system.
+    /// PEM files of certificates that are trusted in addition to those of Mozilla and the system.
     pub roots: Vec<PathBuf>,
-    /// Further headers: what they say may be a secret.
+    /// Additional headers. Values may be secret: they are sent only to `header_origins` and never archived.
     pub headers: Vec<(String, String)>,
-    /// Who gets them, as [`origin`] writes it: never any other host or port, and nobody in clear text
-    /// who is named with https.
+    /// Origins that receive `headers`, as [`origin`] writes them. Another host, port or scheme never receives them.
     pub header_origins: Vec<String>,
-    /// Keep cookies and send them back, in memory, to the host they came from, whatever Domain they name;
-    /// at most 50 of 4 KiB a host, of the last 10,000 hosts, and 64 MiB in all.
+    /// Keep cookies in memory and send them only to the host that set them, whatever their `Domain`. At most 50
+    /// cookies of 4 KiB per host, the last 10,000 hosts and 64 MiB.
     pub cookies: bool,
 }
 
-/// Makes requests, one hop each: a redirect is a response like any other.
+/// Makes requests, one hop each: a redirect is a response.
 ///
-/// HTTP/2 where the server offers it in the TLS handshake (ALPN), else HTTP/1.1; no Referer, no proxy from the environment.
-/// Certificates are verified against the roots of Mozilla and the system, cookies are off, unless [`Options`] say otherwise.
+/// Uses HTTP/2 if the server offers it in the TLS handshake (ALPN), else HTTP/1.1. Sends no Referer and ignores
+/// proxies of the environment. Unless [`Options`] differ, it verifies certificates against the roots of Mozilla and
+/// the system, and keeps no cookies.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     verified: Clients,
@@ -77,44 +75,44 @@ pub struct Fetcher {
     headers: Arc<HeaderMap>,
     header_origins: Arc<[String]>,
     jar: Option<Arc<Jar>>,
-    /// Whether what hosts set as cookies may stand for a person.
+    /// Requests carry cookies or additional headers: Set-Cookie may identify a person, so it is not archived.
     personal: bool,
     bodies: Bodies,
     idle: Arc<IdleConnections>,
 }
 
-/// The HTTP clients of the hosts that are verified alike.
+/// The HTTP clients for one kind of certificate verification.
 #[derive(Clone, Debug)]
 struct Clients {
     any: reqwest::Client,
-    /// HTTP/1.1 only: for connections that serve one request, and for servers that ask for it.
+    /// HTTP/1.1 only: for connections that serve one request, and for servers that require it.
     http1: reqwest::Client,
 }
 
-/// What happens to a body that is longer than its limit.
+/// How to handle a body that is longer than its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beyond {
     Fails,
     /// A sitemap.
     IsCut,
-    /// robots.txt, of which every status is read.
+    /// robots.txt; its body is read at every status.
     IsIgnored,
 }
 
-/// What a stored copy is known by, for a conditional request (RFC 9110, 13).
+/// Validators of a stored copy, for a conditional request (RFC 9110, section 13).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
-    /// Its ETag, as it came.
+    /// ETag, as received.
     pub etag: Option<String>,
-    /// Its Last-Modified, as it came.
+    /// Last-Modified, as received.
     pub last_modified: Option<String>,
 }
 
 impl Fetcher {
-    /// A fetcher with these options.
+    /// Builds a fetcher.
     ///
     /// # Errors
-    /// A user agent or header that is none, a proxy that is none, or a TLS set-up that fails.
+    /// If the user agent, a header or the proxy is invalid, or if TLS cannot be set up.
     pub fn new(options: Options) -> Result<Self, Error> {
         let guard = Arc::new(options.guard.clone());
         let proxy = options.proxy.as_ref().and_then(Url::host_str).map(str::to_owned);
@@ -153,12 +151,12 @@ impl Fetcher {
         })
     }
 
-    /// The limits.
+    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The address that a request for this URL would dial first; `None` behind a proxy.
+    /// Returns the address that a request for this URL dials first; `None` behind a proxy.
     ///
     /// # Errors
     /// [`Kind::Dns`], [`Kind::PrivateAddress`] or [`Kind::BadPort`].
@@ -191,12 +189,12 @@ impl Fetcher {
     /// Fetches one URL, one hop.
     ///
     /// # Errors
-    /// [`Error`] when no usable response came within the limits.
+    /// Returns an [`Error`] if no usable response arrives within the limits.
     pub async fn get(&self, url: &Url) -> Result<Response, Error> {
         self.get_if_changed(url, &Validators::default()).await
     }
 
-    /// Fetches one URL unless it is still what the validators say: then the status is 304.
+    /// Fetches one URL; the status is 304 if it is unchanged since the stored copy with these validators.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -204,9 +202,9 @@ impl Fetcher {
         self.get_up_to(url, self.limits.max_body, Beyond::Fails, known, &|_| true).await
     }
 
-    /// The same, but for the bodies that nobody wants: those of other statuses than 200 and 203, and
-    /// of content types for which `wanted` is false. They are read only if they are short
-    /// ([`Limits::max_unwanted`]), and [`Response::body`] is empty.
+    /// Like [`get_if_changed`](Self::get_if_changed), but reads only wanted bodies: those of status 200 or 203 with a
+    /// content type for which `wanted` returns true. [`Response::body`] of others is empty; they are read up to
+    /// [`Limits::max_unwanted`].
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -219,17 +217,17 @@ impl Fetcher {
         self.get_up_to(url, self.limits.max_body, Beyond::Fails, known, &wanted).await
     }
 
-    /// Fetches a sitemap; what is beyond [`Limits::max_sitemap`] is cut.
+    /// Fetches a sitemap; bytes beyond [`Limits::max_sitemap`] are cut.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn get_sitemap(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
-        // One byte more shows that there is more.
+        // One byte beyond the limit shows that the sitemap is longer.
         let max = self.limits.max_sitemap.saturating_add(1);
         self.get_up_to(url, max, Beyond::IsCut, known, &|_| true).await
     }
 
-    /// Fetches robots.txt: what lies beyond its limit is ignored.
+    /// Fetches robots.txt; bytes beyond [`Limits::max_robots`] are ignored.
     pub(crate) async fn get_robots(&self, url: &Url) -> Result<Response, Error> {
         let known = Validators::default();
         self.get_up_to(url, self.limits.max_robots, Beyond::IsIgnored, &known, &|_| true).await
@@ -287,8 +285,7 @@ impl Fetcher {
                 self.bodies.read(&mut response, max, beyond != Beyond::Fails, &mut clock).await?
             }
             false if length.is_some_and(|length| length > short as u64) => Came::default(),
-            // Its status is known, whatever becomes of a body that nobody asked for; but a host that
-            // lets one wait is slow.
+            // The status is known, so errors in an unwanted body are ignored, except a timeout: the host is slow.
             false => match self.bodies.read(&mut response, short, true, &mut clock).await {
                 Err(error) if error.kind() == Kind::Timeout => return Err(error),
                 Ok(came) if !came.ended_early => came,
@@ -301,18 +298,20 @@ impl Fetcher {
         drop(under_way);
         let took = clock.took();
         let headers = kept_headers(response.headers(), self.limits.max_headers, self.personal);
-        // Of the response itself: among those kept it may be missing.
+        // From the response itself: the kept headers may lack it.
         let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
         let encoding = in_one(encodings.map(HeaderValue::as_bytes));
+        // The rest of a robots.txt is ignored after decoding.
+        let decoded = if beyond == Beyond::IsIgnored { self.limits.max_body } else { max };
         let (body, permit) = match wanted {
-            true => self.bodies.decode(&raw, encoding, permit, max).await?,
+            true => self.bodies.decode(&raw, encoding, permit, decoded).await?,
             false => (Bytes::new(), permit),
         };
-        // A framed robots.txt lacks rules. One without a length may be complete.
+        // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either, it may be complete.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
         let lacks = match beyond {
             Beyond::Fails => !is_whole(&raw, &body),
-            // Its reader says that it is cut.
+            // The parser reports that it is cut.
             Beyond::IsCut => false,
             Beyond::IsIgnored => framed,
         };
@@ -337,15 +336,15 @@ impl Fetcher {
         })
     }
 
-    /// A response that was kept on disk since it came, of about so many `bytes`: `read` gives it, and
-    /// whether its body is wanted, which is decoded here. A large one waits for its turn, as one that
-    /// comes from a server does; one beyond the limit, which was another then, is none.
+    /// Decodes a response that was kept on disk. `read` returns the response and whether its body is wanted. `bytes`
+    /// is its approximate size: a large one waits for a permit. Returns `None` if the body has more than `most` bytes.
     ///
     /// # Errors
-    /// As [`get`](Self::get), for its body alone.
+    /// As [`get`](Self::get), for the body only.
     pub async fn restore(
         &self,
         bytes: usize,
+        most: usize,
         read: impl Future<Output = Option<(Response, bool)>>,
     ) -> Result<Option<Response>, Error> {
         let permit = match bytes > LARGE_BODY {
@@ -353,8 +352,6 @@ impl Fetcher {
             false => None,
         };
         let Some((mut response, wanted)) = read.await else { return Ok(None) };
-        // A sitemap may be longer than a page.
-        let most = self.limits.max_body.max(self.limits.max_sitemap);
         if wanted && response.raw.len() > most {
             return Ok(None);
         }
@@ -384,8 +381,7 @@ impl Fetcher {
         request.build().map_err(translate)
     }
 
-    /// The request as it is written to a WARC: without what [`Options::headers`] adds, for that may
-    /// be a secret, and without cookies.
+    /// Returns the request as a WARC stores it: without [`Options::headers`] and cookies, which may be secret.
     fn request_head(&self, request: &reqwest::Request) -> Vec<u8> {
         let url = request.url();
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -421,7 +417,6 @@ impl Fetcher {
         }
     }
 
-    /// The cookies that a request for this URL sends now.
     fn cookies_of(&self, url: &Url) -> Option<String> {
         self.jar.as_ref()?.of(url, std::time::SystemTime::now())
     }
@@ -431,7 +426,7 @@ impl Fetcher {
     }
 }
 
-/// Number of bytes at the end of a page that are searched for its end tag.
+/// Bytes at the end of a page that are searched for its end tag.
 const TAIL: usize = 1024;
 
 /// Returns whether the content of an incomplete response is complete: it ends with `</html>` or a valid gzip trailer.
@@ -441,24 +436,23 @@ fn is_whole(raw: &[u8], body: &[u8]) -> bool {
     has_end || raw.starts_with(&[0x1f, 0x8b]) && is_complete_gzip(raw)
 }
 
-/// A URL as it is asked for. Who writes a link must not have a user and a password sent to whom they
-/// like, and a fragment is nobody's business.
+/// Returns the URL without fragment, user and password: a link's author must not make us send credentials.
 fn bare(url: &Url) -> Url {
     let mut url = url.clone();
-    // They fail for a URL without a host, which has neither.
+    // Errors mean that the URL has no host.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_fragment(None);
     url
 }
 
-/// Scheme, host and port, as [`Options::header_origins`] names them: `https://a.example`, with the port
-/// where it is not the scheme's own.
+/// Returns scheme, host and port, as [`Options::header_origins`] uses them: `https://a.example`. A default port is
+/// omitted.
 pub fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// A host with its port: `a.example:80`.
+/// Returns the host with its port: `a.example:80`.
 pub fn host_and_port(url: &Url) -> String {
     let port = url.port_or_known_default().unwrap_or_default();
     format!("{}:{port}", url.host_str().unwrap_or_default())
@@ -494,7 +488,7 @@ fn client(
         .http2_keep_alive_interval(PING)
         .http2_keep_alive_timeout(PING)
         .http1_max_headers(MAX_HEADER_FIELDS)
-        // Old servers fold long headers and write odd ones; RFC 9112, 5.2.
+        // Old servers fold long headers and write invalid ones (RFC 9112, section 5.2).
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)

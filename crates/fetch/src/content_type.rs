@@ -1,10 +1,10 @@
 //! Parses Content-Type as leniently as browsers.
 
-/// Returns the content type that all values of the header declare together: the last valid type except `*/*`, with its
-/// charset, or with the charset of an equal type before it. Returns `None` without a header, and an empty string if no
-/// value is valid: then the content decides.
+/// Returns the content type that all values of the header declare together.
 ///
-/// Also accepts `text/html charset=utf-8` without a semicolon.
+/// It is the last valid type except `*/*`, with its charset or that of an equal type directly before it. Returns
+/// `None` without a header, and an empty string if no value is valid: then the content decides. Accepts `text/html
+/// charset=utf-8` without a semicolon.
 ///
 /// Source: WHATWG Fetch, "extract a MIME type"; WHATWG MIME Sniffing, section 4.4.
 pub fn content_type<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<String> {
@@ -88,7 +88,7 @@ mod tests {
         fn any_header_is_read_without_a_panic(values: Vec<Vec<u8>>) {
             let found = content_type(values.iter().map(Vec::as_slice));
             proptest::prop_assert_eq!(found.is_none(), values.is_empty());
-            // The result is a type, and is read as the same again.
+            // The result is valid and parses to itself.
             let again = content_type(found.iter().map(String::as_bytes));
             proptest::prop_assert_eq!(again, found);
         }

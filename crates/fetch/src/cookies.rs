@@ -1,4 +1,4 @@
-//! Cookies in memory: sent back to the host that set them, and to no other.
+//! Cookies in memory, sent back only to the host that set them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -10,19 +10,19 @@ use url::Url;
 
 use time::{Date, Month, OffsetDateTime, Time};
 
-/// Cookies of one host; the oldest of them goes first.
+/// Cookies per host; the oldest is removed first.
 const MAX_COOKIES: usize = 50;
-/// Bytes of a cookie's name, value and path; a larger one is not kept.
+/// Bytes of a cookie's name, value and path; a larger cookie is ignored.
 const MAX_COOKIE: usize = 4096;
-/// Hosts; the one that was met first goes first.
+/// Hosts; the one that was added first is removed first.
 const MAX_HOSTS: usize = 10_000;
-/// Bytes of all cookies: hosts go as above.
+/// Bytes of all cookies; hosts are removed as above.
 const MAX_BYTES: usize = 64 << 20;
-/// RFC 6265bis, 5.6.2: no cookie lives longer.
+/// Maximum lifetime of a cookie (RFC 6265bis, section 5.6.2).
 const MAX_AGE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// What hosts set, as RFC 6265 says, but for Domain: a cookie goes back to the very host that set it, so
-/// that no list of public suffixes is needed.
+/// Cookies by RFC 6265, except that Domain is ignored: a cookie is sent back only to the host that set it, so no
+/// public suffix list is needed.
 #[derive(Debug)]
 pub(crate) struct Jar {
     max_hosts: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Jar {
 #[derive(Debug, Default)]
 struct Held {
     hosts: HashMap<String, Host>,
-    /// Hosts by the order in which they came.
+    /// Hosts in the order in which they were added.
     order: BTreeMap<u64, String>,
     next: u64,
     bytes: usize,
@@ -42,7 +42,7 @@ struct Held {
 #[derive(Debug)]
 struct Host {
     number: u64,
-    /// The oldest first.
+    /// Oldest first.
     cookies: Vec<Cookie>,
 }
 
@@ -52,7 +52,7 @@ struct Cookie {
     value: String,
     path: String,
     secure: bool,
-    /// Until when; `None`: as long as the crawl.
+    /// Expiry; `None`: lives as long as the crawl.
     until: Option<SystemTime>,
 }
 
@@ -86,7 +86,7 @@ impl Jar {
         }
     }
 
-    /// The Cookie header of a request.
+    /// Returns the Cookie header of a request.
     pub(crate) fn of(&self, url: &Url, now: SystemTime) -> Option<String> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let host = held.hosts.get(url.host_str()?)?;
@@ -97,7 +97,7 @@ impl Jar {
                 && path_matches(url.path(), &cookie.path)
         };
         let mut chosen: Vec<&Cookie> = host.cookies.iter().filter(goes).collect();
-        // RFC 6265, 5.4: longer paths first; those of equal length stay in their order.
+        // RFC 6265, section 5.4: longer paths first; the sort is stable.
         chosen.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
         let pairs: Vec<String> =
             chosen.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
@@ -110,7 +110,7 @@ impl Held {
         let Self { hosts, order, next, bytes } = self;
         let same = |old: &Cookie| old.name == cookie.name && old.path == cookie.path;
         let known = hosts.get(host).map(|host| host.cookies.as_slice()).unwrap_or_default();
-        // RFC 6265bis, 5.7: who listens in cannot take the place of what was set in private.
+        // RFC 6265bis, section 5.7: an attacker on an insecure connection cannot replace a secure cookie.
         let hides = |old: &Cookie| {
             old.secure && old.name == cookie.name && path_matches(&cookie.path, &old.path)
         };
@@ -155,7 +155,7 @@ impl Held {
 }
 
 impl Cookie {
-    /// RFC 6265, 5.2; `None` for what is none, or too large.
+    /// Parses Set-Cookie (RFC 6265, section 5.2). Returns `None` if it is invalid or too large.
     fn parse(header: &str, url: &Url, now: SystemTime) -> Option<Self> {
         let mut parts = header.split(';');
         let (name, value) = parts.next()?.split_once('=')?;
@@ -190,7 +190,7 @@ impl Cookie {
     }
 }
 
-/// A Max-Age: what is negative is over, what is very long is cut.
+/// Parses a Max-Age: a negative one is zero, a long one is capped.
 fn seconds(value: &str) -> Option<Duration> {
     let (negative, digits) = value.strip_prefix('-').map_or((false, value), |rest| (true, rest));
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -200,19 +200,19 @@ fn seconds(value: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(MAX_AGE))
 }
 
-/// The folder of the URL (RFC 6265, 5.1.4).
+/// Returns the folder of the URL (RFC 6265, section 5.1.4).
 fn default_path(url: &Url) -> String {
     let end = url.path().rfind('/').unwrap_or(0).max(1);
     url.path().get(..end).unwrap_or("/").to_owned()
 }
 
-/// Whether a path lies in that of a cookie (RFC 6265, 5.1.4).
+/// Returns whether the path of a URL is within that of a cookie (RFC 6265, section 5.1.4).
 fn path_matches(path: &str, of: &str) -> bool {
     path.strip_prefix(of)
         .is_some_and(|rest| rest.is_empty() || of.ends_with('/') || rest.starts_with('/'))
 }
 
-/// A date as servers write them, in whatever order and with whatever between (RFC 6265, 5.1.1).
+/// Parses a date with its parts in any order and with any separators (RFC 6265, section 5.1.1).
 fn date(text: &str) -> Option<SystemTime> {
     const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

@@ -1,4 +1,4 @@
-//! Content-Encoding, decoded within limits: a few bytes may expand to gigabytes.
+//! Decodes Content-Encoding within limits: a few bytes may expand to gigabytes.
 
 use std::io::Read;
 
@@ -8,8 +8,8 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
 
-/// Supported encodings: RFC 9110, section 8.4.1; RFC 7932; RFC 8878. Other names are ignored: servers send `identity`, `none`
-/// or `utf-8` with plain bodies.
+/// Supported encodings (RFC 9110, section 8.4.1; RFC 7932; RFC 8878). Others are ignored: servers declare `identity`,
+/// `none` or `utf-8` for plain bodies.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"];
 /// Log2 of the maximum window of a zstd frame: 8 MiB, the limit of RFC 9659.
 const ZSTD_WINDOW_LOG: u32 = 23;
@@ -32,7 +32,7 @@ pub fn decode_body_within(raw: &[u8], encoding: &str, limits: &Limits) -> Result
     decode_up_to(raw, encoding, limits, usize::MAX).map(Option::unwrap_or_default)
 }
 
-/// The same, without a copy where nothing is encoded.
+/// Like [`decode_body_within`], but does not copy a body without an encoding.
 ///
 /// # Errors
 /// As [`decode_body_within`].
@@ -44,18 +44,18 @@ pub fn decode_bytes_within(raw: &Bytes, encoding: &str, limits: &Limits) -> Resu
     decode_body_within(raw, encoding, limits).map(Bytes::from)
 }
 
-/// Encodings that change something, in the order in which they were applied.
+/// Returns the supported encodings, in the order in which they were applied.
 fn layers(encoding: &str) -> impl Iterator<Item = &str> {
     let is_known = |layer: &&str| ENCODINGS.iter().any(|known| layer.eq_ignore_ascii_case(known));
     encoding.split(',').map(str::trim).filter(is_known)
 }
 
-/// Whether it changes nothing.
+/// Returns whether no supported encoding is declared.
 pub(crate) fn is_plain(encoding: &str) -> bool {
     layers(encoding).next().is_none()
 }
 
-/// A body as it is counts as one that was decoded.
+/// Applies the limit of decoded bodies to a plain body.
 fn within(raw: &[u8], limits: &Limits) -> Result<(), Error> {
     if raw.len() <= limits.max_body {
         return Ok(());
@@ -64,7 +64,7 @@ fn within(raw: &[u8], limits: &Limits) -> Result<(), Error> {
     Err(Error::new(Kind::TooLarge, what))
 }
 
-/// The same, or `None` as soon as there are more than `most` bytes of it.
+/// Like [`decode_body_within`], but stops with `None` beyond `most` bytes.
 pub(crate) fn decode_up_to(
     raw: &[u8],
     encoding: &str,
@@ -130,7 +130,7 @@ fn one(
     let wire = input.len();
     match encoding {
         "gzip" | "x-gzip" => read(MultiGzDecoder::new(input), wire, limits, most),
-        // Some servers send raw deflate under this name, others zlib as the standard says.
+        // Some servers send raw deflate under this name, others zlib as the standard requires.
         "deflate" => match read(ZlibDecoder::new(input), wire, limits, most) {
             Err(error) if error.kind() == Kind::Encoding => {
                 read(DeflateDecoder::new(input), wire, limits, most)
@@ -160,7 +160,7 @@ fn read(
         let count = match decoder.read(&mut piece) {
             Ok(0) => return Ok(Some(body)),
             Ok(count) => count,
-            // A cut stream still holds its beginning; only nothing at all is an error.
+            // The beginning of a truncated stream is usable; an error only if nothing was decoded.
             Err(_) if !body.is_empty() => return Ok(Some(body)),
             Err(error) => return Err(Error::new(Kind::Encoding, error.to_string())),
         };
@@ -200,13 +200,12 @@ mod tests {
         assert_eq!(decode(&gz, "GZIP", &limits).unwrap(), TEXT);
         let small = Limits { max_body: TEXT.len() - 1, ..Limits::default() };
         assert_eq!(decode(&gz, "gzip", &small).unwrap_err().kind(), Kind::Bomb);
-        // RFC 9110, 8.4: they are named in the order in which they were applied.
         let mut both = ZlibEncoder::new(Vec::new(), Compression::fast());
         both.write_all(&gz).unwrap();
         let both = both.finish().unwrap();
         assert_eq!(decode(&both, "gzip, deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(&both, "deflate, gzip", &limits).unwrap_err().kind(), Kind::Encoding);
-        // A little that becomes much, though less than a body may be.
+        // Exceeds the ratio but not the maximum size.
         let mut zeros = GzEncoder::new(Vec::new(), Compression::best());
         zeros.write_all(&vec![0; 1 << 20]).unwrap();
         let zeros = zeros.finish().unwrap();
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(&raw.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(TEXT, "identity", &limits).unwrap(), TEXT);
-        // What is not encoded has the same limit, and is not copied.
+        // A plain body has the same limit, and is not copied.
         assert_eq!(decode(TEXT, "identity", &small).unwrap_err().kind(), Kind::TooLarge);
         let raw = Bytes::from_static(TEXT);
         for none in ["", "identity, none"] {
@@ -229,10 +228,9 @@ mod tests {
         }
         let gz_bytes = Bytes::from(gz.clone());
         assert_eq!(decode_bytes_within(&gz_bytes, "gzip", &limits).unwrap(), TEXT);
-        // A cut stream gives its beginning, or nothing.
         let cut = decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default();
         assert!(TEXT.starts_with(&cut));
-        // Encodings that were not applied, and unknown names.
+        // Declared but not applied, and unknown names.
         for name in ["gzip", "deflate", "br", "zstd", "gzip, deflate", "UTF-8", "text/html", "foo"]
         {
             assert_eq!(decode(TEXT, name, &limits).unwrap(), TEXT, "{name}");
@@ -274,7 +272,7 @@ mod tests {
         assert_eq!(decode(&bomb, "gzip, gzip, gzip", &wide).unwrap_err().kind(), Kind::Bomb);
         let deflated = &bomb[10..bomb.len() - 8];
         assert_eq!(decode(deflated, "deflate", &wide).unwrap_err().kind(), Kind::Bomb);
-        // 32 MiB of nothing, by brotli's own compressor.
+        // 32 MiB of zeros, compressed by the reference brotli encoder.
         let brotli = [
             203, 255, 255, 63, 248, 39, 0, 226, 177, 64, 32, 247, 254, 143, 255, 255, 127, 240, 79,
             0, 196, 97, 17, 128, 238, 253, 31, 255, 255, 255, 224, 159, 0, 136, 195, 2, 0, 221,

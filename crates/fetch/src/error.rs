@@ -2,17 +2,17 @@ use std::fmt;
 
 use crate::resolver::{DNS_FAILED, REFUSED};
 
-/// What kind of failure a request met.
+/// The kind of failure of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// The address is private, loopback or otherwise not for the public.
+    /// The address is private, loopback or otherwise not public.
     PrivateAddress,
-    /// The port is one of mail, databases or the like.
+    /// The port belongs to mail, databases or other non-web services.
     BadPort,
     /// The name could not be resolved.
     Dns,
-    /// The connection could not be made, or not in time.
+    /// The connection failed or timed out.
     Connect,
     /// The certificate or the handshake failed.
     Tls,
@@ -20,17 +20,17 @@ pub enum Kind {
     Timeout,
     /// The body is larger than allowed.
     TooLarge,
-    /// The body grows beyond all measure when it is decoded.
+    /// The decoded body exceeds the maximum ratio or size.
     Bomb,
-    /// The Content-Encoding is unknown or the data does not match it.
+    /// The data does not match its Content-Encoding.
     Encoding,
-    /// The response is no HTTP, or ended early.
+    /// The response is not valid HTTP, or ended early.
     Protocol,
-    /// Our own places for large bodies were taken by others all the time.
+    /// No permit for a large body became free in time.
     Busy,
 }
 
-/// Why a request gave no response.
+/// Why a request returned no response.
 #[derive(Clone, Debug)]
 pub struct Error {
     kind: Kind,
@@ -38,18 +38,17 @@ pub struct Error {
 }
 
 impl Error {
-    /// One of a kind, in words.
+    /// Creates an error with a description.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }
     }
 
-    /// What happened.
+    /// Returns the kind.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The reason as `skipped.jsonl` writes it; but `busy` is never written there: such a request is made
-    /// again.
+    /// Returns the reason as `skipped.jsonl` writes it. `busy` is never written: such a request is retried.
     pub const fn reason(&self) -> &'static str {
         match self.kind {
             Kind::PrivateAddress => "private-address",
@@ -66,19 +65,19 @@ impl Error {
         }
     }
 
-    /// Whether another try may succeed.
+    /// Returns whether a retry may succeed.
     pub const fn is_transient(&self) -> bool {
         let passing =
             matches!(self.kind, Kind::Connect | Kind::Timeout | Kind::Protocol | Kind::Dns);
         passing || self.is_ours()
     }
 
-    /// Whether the server wants HTTP/1.1 in place of HTTP/2.
+    /// Returns whether the server requires HTTP/1.1 instead of HTTP/2.
     pub(crate) fn wants_http1(&self) -> bool {
         self.detail.contains(HTTP1_REQUIRED)
     }
 
-    /// Whether the host did nothing wrong: it should be asked again, and not be blamed.
+    /// Returns whether the failure is not the host's fault: retry without counting it as a failure of the host.
     pub const fn is_ours(&self) -> bool {
         matches!(self.kind, Kind::Busy)
     }
@@ -92,12 +91,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// How the client words the error code HTTP_1_1_REQUIRED (RFC 9113, section 7).
+/// The HTTP client's text for the error code HTTP_1_1_REQUIRED (RFC 9113, section 7).
 const HTTP1_REQUIRED: &str = "endpoint requires HTTP/1.1";
 
-/// What kind of failure the client met.
 pub(crate) fn translate(error: reqwest::Error) -> Error {
-    // A URL holds whatever words its author likes.
+    // A URL may contain any of the words that are searched below.
     let error = error.without_url();
     let mut chain: Vec<String> = Vec::new();
     let mut next: Option<&dyn std::error::Error> = Some(&error);

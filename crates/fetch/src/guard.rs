@@ -1,5 +1,4 @@
-//! Which addresses may be dialled. A crawler follows strangers' links, and must not be led into the
-//! network it runs in.
+//! Decides which addresses may be dialled, so that links cannot lead the crawler into private networks.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,19 +7,19 @@ use std::ops::RangeInclusive;
 use ipnet::IpNet;
 use url::{Host, Url};
 
-/// The addresses a crawl may reach: every global one, and the exceptions given here.
+/// The addresses that a crawl may reach: global ones, and the exceptions below.
 #[derive(Clone, Debug, Default)]
 pub struct AddressGuard {
-    /// Networks allowed though they are private (`--allow-private`).
+    /// Private networks that are allowed (`--allow-private`).
     pub allow: Vec<IpNet>,
-    /// Literal addresses or `localhost`, with their port, that a person wrote into the seeds.
+    /// IP addresses or `localhost`, with their ports, that the user named as seeds.
     pub exact: HashSet<(String, u16)>,
-    /// Ports that may be dialled, but for those that are blocked in any case; none here: all.
+    /// Allowed ports; empty: all. Bad ports are blocked in any case.
     pub ports: Vec<RangeInclusive<u16>>,
 }
 
 impl AddressGuard {
-    /// Allows exactly the host and port of a seed that is an address literal or `localhost`.
+    /// Allows exactly the host and port of a seed whose host is an IP address or `localhost`.
     pub fn allow_seed(&mut self, seed: &Url) {
         let literal = match seed.host() {
             Some(Host::Domain(name)) => is_localhost(name),
@@ -34,7 +33,7 @@ impl AddressGuard {
         }
     }
 
-    /// Whether a URL's host and port were allowed by name.
+    /// Returns whether a seed allowed exactly this host and port.
     pub fn is_exact(&self, url: &Url) -> bool {
         let key = (
             url.host_str().unwrap_or_default().to_owned(),
@@ -43,7 +42,7 @@ impl AddressGuard {
         self.exact.contains(&key)
     }
 
-    /// Judges an address literal in a URL; names are judged when they are resolved.
+    /// Checks a URL whose host is an IP address; names are checked when they are resolved.
     pub fn permits_url(&self, url: &Url) -> bool {
         if self.is_exact(url) {
             return true;
@@ -59,9 +58,8 @@ impl AddressGuard {
         }
     }
 
-    /// Whether a URL's port is one that web servers use: none of those that the Fetch standard
-    /// blocks, so that a link cannot make a crawler talk to a mail server or a database; and one of
-    /// `ports`, if there are any.
+    /// Returns whether a URL's port may be dialled: it is in `ports`, if any, and the Fetch standard does not block
+    /// it. So a link cannot make the crawler talk to a mail server or a database.
     pub fn permits_port(&self, url: &Url) -> bool {
         let named = |port| self.ports.is_empty() || self.ports.iter().any(|p| p.contains(&port));
         let is_bad = |port| BAD_PORTS.binary_search(&port).is_ok();
@@ -69,13 +67,13 @@ impl AddressGuard {
             || self.is_exact(url)
     }
 
-    /// Judges the address that is dialled.
+    /// Checks the address that is dialled.
     pub fn permits(&self, ip: IpAddr) -> bool {
         let ip = inner(ip);
         is_global(ip) || self.allow.iter().any(|net| net.contains(&ip))
     }
 
-    /// Whether `localhost` was allowed for some port, so that the name may be resolved.
+    /// Returns whether the name `localhost` may be resolved: a seed allowed it for some port.
     pub(crate) fn knows_localhost(&self) -> bool {
         self.exact.iter().any(|(host, _)| is_localhost(host))
     }
@@ -86,7 +84,7 @@ pub(crate) fn is_localhost(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
 }
 
-/// The IPv4 address inside an IPv6 one that carries it: mapped, NAT64, 6to4.
+/// Returns the IPv4 address that an IPv6 address contains (mapped, NAT64, 6to4), else the address itself.
 fn inner(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = ip else { return ip };
     if let Some(v4) = v6.to_ipv4_mapped() {
@@ -102,8 +100,8 @@ fn inner(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The IANA special-purpose registries, 2026: what is not listed there is global; of IPv6 only
-/// 2000::/3, for nothing else is given to anybody (RFC 4291, 2.4).
+/// Returns whether an address is global: not in the IANA special-purpose registries (2026). Of IPv6 only 2000::/3 is
+/// global unicast (RFC 4291, section 2.4).
 fn is_global(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => !V4.iter().any(|(net, bits)| matches_v4(ip, *net, *bits)),
@@ -114,7 +112,7 @@ fn is_global(ip: IpAddr) -> bool {
     }
 }
 
-/// WHATWG Fetch, 2.9, "bad port", and four databases beside them.
+/// WHATWG Fetch, section 2.9, "bad port", and four databases.
 const BAD_PORTS: &[u16] = &[
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
     102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
@@ -256,7 +254,7 @@ mod tests {
             for address in [Some(first), moved(first, 1), moved(last, -1), Some(last)] {
                 assert_eq!(permits(address), Some(false), "{address:?}");
             }
-            // What lies beside them is global, or no address.
+            // The neighbours are global, or do not exist.
             for address in [moved(first, -1), moved(last, 1)] {
                 assert_ne!(permits(address), Some(false), "{address:?}");
             }

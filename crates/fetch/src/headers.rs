@@ -1,11 +1,11 @@
 //! Headers that describe a page.
 
-/// Directives with a value, whose colon ends no robot's name.
+/// Directives with a value: the word before their colon is not a robot's name.
 const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
-/// Those directives of an `X-Robots-Tag` that speak to `agent`: to it by name, or to all.
-/// `otherbot: noindex` speaks to another robot, up to the next name.
+/// Returns the directives of an `X-Robots-Tag` that apply to `agent`: those for it and those for all robots. In
+/// `otherbot: noindex`, all directives up to the next name apply to `otherbot`.
 pub fn robots_directives<'a>(value: &'a str, agent: &'a str) -> impl Iterator<Item = &'a str> {
     let mut ours = true;
     value.split(',').filter_map(move |mut part| {
@@ -22,7 +22,7 @@ pub fn robots_directives<'a>(value: &'a str, agent: &'a str) -> impl Iterator<It
     })
 }
 
-/// The target of `Link: <URL>; rel="canonical"` (RFC 8288).
+/// Returns the target of `Link: <URL>; rel="canonical"` (RFC 8288).
 pub fn canonical_link(value: &str) -> Option<&str> {
     value.split('<').skip(1).find_map(|link| {
         let (href, parameters) = link.split_once('>')?;
@@ -36,8 +36,8 @@ pub fn canonical_link(value: &str) -> Option<&str> {
     })
 }
 
-/// The targets of `Link: <URL>; rel="alternate"`, such as the other languages of a page (RFC 8288): not
-/// feeds, whose type says so.
+/// Returns the targets of `Link: <URL>; rel="alternate"` (RFC 8288), such as other languages. Skips types other than
+/// HTML, such as feeds.
 pub fn alternate_links(value: &str) -> impl Iterator<Item = &str> {
     value.split('<').skip(1).filter_map(|link| {
         let (href, parameters) = link.split_once('>')?;

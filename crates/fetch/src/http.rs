@@ -1,9 +1,9 @@
-//! An HTTP response as archives store it.
+//! Parses HTTP responses as archives store them.
 
 /// Status, headers and body of an HTTP response.
 pub type HttpParts<'a> = (u16, Vec<(String, Vec<u8>)>, &'a [u8]);
 
-/// Takes apart an HTTP response as it is stored: status line, headers, body.
+/// Splits a stored HTTP response into status, headers and body.
 pub fn http_parts(block: &[u8]) -> Option<HttpParts<'_>> {
     let (head, body) = split(block)?;
     let mut lines =
@@ -20,8 +20,7 @@ pub fn http_parts(block: &[u8]) -> Option<HttpParts<'_>> {
     Some((status, headers, body))
 }
 
-/// Head and body, parted by the first empty line, whichever line ends it has (RFC 9112, 2.2): a body
-/// may hold the other kind.
+/// Splits at the first empty line, with LF or CRLF (RFC 9112, section 2.2). The body may contain either.
 fn split(block: &[u8]) -> Option<(&[u8], &[u8])> {
     let ends = block.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     for end in ends {

@@ -1,14 +1,13 @@
-//! How many connections wait for a next request: the client's pool bounds them for each host, and a
-//! crawl of many hosts would end at the limit of open files.
+//! Limits idle connections over all hosts. The client's pool limits them per host only: a crawl of many hosts would
+//! reach the limit of open files.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The pool closes what has waited so long, at its second look at the latest.
+/// Time after which the pool closes an idle connection, at its second check at the latest.
 pub(crate) const IDLE: Duration = Duration::from_secs(15);
 
-/// The hosts whose connections stay open after a request.
 #[derive(Debug)]
 pub(crate) struct IdleConnections {
     max: usize,
@@ -17,7 +16,7 @@ pub(crate) struct IdleConnections {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// Connections that may be open, over all hosts.
+    /// Connections that may be open, over all hosts; an upper bound.
     all: usize,
     hosts: HashMap<String, Host>,
     swept: Option<Instant>,
@@ -26,16 +25,15 @@ struct Open {
 #[derive(Debug)]
 struct Host {
     in_flight: usize,
-    /// Connections that may be open.
+    /// Connections that may be open; an upper bound.
     open: usize,
     last: Instant,
 }
 
-/// A request on its way.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     of: &'a IdleConnections,
-    /// `None` if its connection is to be closed after it.
+    /// `None` if its connection is closed afterwards.
     host: Option<String>,
 }
 
@@ -48,7 +46,6 @@ impl IdleConnections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request to a host begins.
     pub(crate) fn begin(&self, host: String, now: Instant) -> Request<'_> {
         let mut open = self.lock();
         if open.all >= self.max {
@@ -72,7 +69,7 @@ impl IdleConnections {
 }
 
 impl Open {
-    /// Forgets the hosts whose connections the pool has closed; once a second at most.
+    /// Removes hosts whose connections the pool has closed; at most once a second.
     fn sweep(&mut self, now: Instant) {
         if self.swept.is_some_and(|swept| now.duration_since(swept) < Duration::from_secs(1)) {
             return;
@@ -90,7 +87,6 @@ impl Open {
 }
 
 impl Request<'_> {
-    /// Whether the connection may wait for another request afterwards.
     pub(crate) const fn stays_open(&self) -> bool {
         self.host.is_some()
     }
@@ -119,7 +115,7 @@ mod tests {
         let second = begin("a", start);
         assert!(first.stays_open() && second.stays_open());
         drop((first, second));
-        // Two of a are open; it needs no more of them for two further ones.
+        // Two connections to a are open; two further requests reuse them.
         let (third, fourth) = (begin("a", start), begin("a", start));
         assert!(third.stays_open() && fourth.stays_open() && idle.lock().all == 2);
         assert!(begin("b", start).stays_open());
@@ -129,7 +125,7 @@ mod tests {
         let later = start + 2 * IDLE + Duration::from_secs(2);
         assert!(begin("c", later).stays_open(), "those of a and b are closed by now");
         assert_eq!(idle.lock().all, 1);
-        // What is under way keeps its place however long it takes.
+        // A request in flight keeps its connection, whatever its duration.
         let slow = [begin("d", later), begin("e", later)];
         let much_later = later + Duration::from_secs(600);
         assert!(begin("f", much_later).stays_open(), "c is gone");

@@ -1,51 +1,51 @@
 use std::time::Duration;
 
-/// Limits of one request. Everything from the web is hostile until it has kept within these.
+/// Limits of one request.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Bytes of a body, on the wire and decoded. Default 10 MiB.
     pub max_body: usize,
-    /// Bytes of a sitemap, on the wire and decoded, in place of `max_body`. Default 50 MiB.
+    /// Bytes of a sitemap, on the wire and decoded; replaces `max_body`. Default 50 MiB.
     pub max_sitemap: usize,
-    /// How many times a body may grow when it is decoded, looked at from 64 KiB on. Default 200.
+    /// Maximum ratio of decoded to received bytes, checked from 64 KiB on. Default 200.
     pub max_ratio: usize,
-    /// Content-Encodings one over the other. Default 2.
+    /// Nested Content-Encodings. Default 2.
     pub max_encodings: usize,
-    /// Bytes of robots.txt that are read; the rest is ignored, as RFC 9309 allows. Default 500 KiB.
+    /// Bytes of robots.txt; the rest is ignored, as RFC 9309 allows. Default 500 KiB.
     pub max_robots: usize,
-    /// Bytes that are read of a body nobody wants, so that its connection can serve the next request;
-    /// a larger one is left. Default 64 KiB.
+    /// Bytes that are read of an unwanted body so that its connection can be reused; a larger body closes it. Default
+    /// 64 KiB.
     pub max_unwanted: usize,
-    /// Bytes of header names and values that are kept of a response. Default 8 KiB.
+    /// Bytes of header names and values that a response keeps. Default 8 KiB.
     pub max_headers: usize,
-    /// Bodies over 1 MiB, as they came or decoded, in memory at a time; further ones wait before they
-    /// are read on or decoded. Default 3.
+    /// Bodies over 1 MiB, received or decoded, in memory at a time. Others wait before they are read further or
+    /// decoded. Default 3.
     pub large_bodies: usize,
-    /// So many of those may wait at a time, each with what it has read; one more is put back to be asked for
-    /// again later. Default 32.
+    /// Large bodies that may wait, each with the bytes that were read. Another one fails with
+    /// [`Kind::Busy`](crate::Kind::Busy) and is retried later. Default 32.
     pub waiting_bodies: usize,
-    /// Connections that wait for another request, over all hosts. Default 512.
+    /// Idle connections, over all hosts. Default 512.
     pub max_idle_connections: usize,
-    /// Time in which a name must be resolved, whatever the system's resolver thinks of it. Default 10 s.
+    /// Time to resolve a name, whatever the timeout of the system's resolver. Default 10 s.
     pub dns_timeout: Duration,
-    /// Time to connect, its TLS handshake included. Default 10 s.
+    /// Time to connect, including the TLS handshake. Default 10 s.
     pub connect_timeout: Duration,
-    /// Time between two pieces of a response, and until the first one. To the latter the time to connect is
-    /// added if it is as long or longer. Default 15 s.
+    /// Time to the first piece of a response and between two pieces. For the first, `connect_timeout` is added unless
+    /// it is shorter. Default 15 s.
     pub read_timeout: Duration,
-    /// Time of a whole request, but for what it waits for other large bodies. Default 60 s.
+    /// Time of a whole request, without the wait for a large body's permit. Default 60 s.
     pub total_timeout: Duration,
-    /// Bytes a second that a body must come in with, in each `slow_after`. Default 1,024.
+    /// Minimum bytes per second of a body, in each `slow_after`. Default 1,024.
     pub min_rate: usize,
-    /// Bytes a second that a body over 1 MiB must come in with, in each `slow_after`, while others wait
-    /// for its place among the `large_bodies`. Default 16 KiB.
+    /// Minimum bytes per second of a body over 1 MiB, in each `slow_after`, while other large bodies wait. Default 16
+    /// KiB.
     pub large_rate: usize,
-    /// How long a body may be slower than that, at a time. Default 10 s.
+    /// Interval over which the rate of a body is measured. Default 10 s.
     pub slow_after: Duration,
 }
 
 impl Limits {
-    /// How long a head is waited for, on a connection that may have to be made first.
+    /// Returns the timeout of a response head; the connection may have to be made first.
     pub(crate) fn first_wait(&self) -> Duration {
         match self.connect_timeout < self.read_timeout {
             true => self.read_timeout,
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// A body beyond this is large, see [`Limits::large_bodies`].
+/// Size in bytes above which a body is large; see [`Limits::large_bodies`].
 pub(crate) const LARGE_BODY: usize = 1 << 20;
 
 impl Default for Limits {

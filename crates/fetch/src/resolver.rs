@@ -1,4 +1,4 @@
-//! Resolves names to addresses that may be dialled.
+//! Resolves names to permitted addresses.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,27 +13,27 @@ use crate::guard::{AddressGuard, is_localhost};
 pub(crate) const DNS_FAILED: &str = "cannot resolve ";
 pub(crate) const REFUSED: &str = "no public address for ";
 
-/// How long an answer is kept, how many are, and how many addresses of each.
+/// Cache: lifetime of an answer, number of names, addresses per name.
 const KEPT_FOR: Duration = Duration::from_secs(300);
 const MAX_KEPT: usize = 10_000;
 const MAX_ADDRESSES: usize = 16;
 
-/// Resolves by the system and keeps only the addresses that may be dialled: those are the ones
-/// that are dialled, so that a name cannot change its mind in between.
+/// Resolves with the system's resolver and drops addresses that the guard refuses. The caller dials exactly the
+/// returned addresses, which prevents DNS rebinding.
 #[derive(Clone, Debug)]
 pub(crate) struct GuardedResolver {
     pub(crate) guard: Arc<AddressGuard>,
-    /// The proxy's own name may lead into a private network: a person chose it.
+    /// The proxy's name may resolve to a private address: the user chose it.
     pub(crate) proxy: Option<String>,
-    /// The system may take as long as it likes.
+    /// Limit on the system's resolver, which has none that we control.
     timeout: Duration,
     kept: Arc<Mutex<Kept>>,
-    /// What the system would answer, in tests; `None`: nothing, ever.
+    /// In tests, the answers of the system, last one first; `None` never answers.
     #[cfg(test)]
     pub(crate) script: Arc<Mutex<Vec<Option<Vec<SocketAddr>>>>>,
 }
 
-/// Answers by name, and since when they are held.
+/// Answers by name, and when they were resolved.
 type Kept = HashMap<String, (Instant, Vec<SocketAddr>)>;
 
 impl GuardedResolver {
@@ -48,7 +48,7 @@ impl GuardedResolver {
         }
     }
 
-    /// The addresses of a name that may be dialled: at least one.
+    /// Returns the permitted addresses of a name, at least one.
     pub(crate) async fn addresses(&self, name: &str) -> io::Result<Vec<SocketAddr>> {
         if let Some((since, found)) = self.lock().get(name)
             && since.elapsed() < KEPT_FOR
@@ -120,12 +120,12 @@ mod tests {
         let resolver = GuardedResolver::new(Arc::new(AddressGuard::default()), None, day);
         let (outside, inside) = ("93.184.215.14:0", "127.0.0.1:0");
         let parse = |list: &[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
-        // Taken from the end: both at first, then only the one inside.
+        // Taken from the end: first both addresses, then only the private one.
         *resolver.script.lock().unwrap() =
             vec![Some(parse(&[inside])), Some(parse(&[inside, outside]))];
         let first = resolver.addresses("rebind.example").await.unwrap();
         assert_eq!(first, parse(&[outside]));
-        // The answer is kept, so that nothing is asked again at once.
+        // The answer is cached.
         assert_eq!(resolver.addresses("rebind.example").await.unwrap(), first);
         resolver.lock().clear();
         let second = resolver.addresses("rebind.example").await.unwrap_err();

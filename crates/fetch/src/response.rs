@@ -12,8 +12,7 @@ use hapax_url::without_extra_slashes;
 
 use crate::content_type::content_type;
 
-/// Headers that mean something to a crawler: kept before all others. None that a host may send any
-/// number of, or they push out the rest.
+/// Headers that a crawler needs, kept first. Hosts may send others, such as Link, in numbers that displace the rest.
 const NEEDED: [&str; 8] = [
     "content-encoding",
     "content-type",
@@ -25,49 +24,50 @@ const NEEDED: [&str; 8] = [
     "x-robots-tag",
 ];
 
-/// Several headers of one name say what one with all their values says (RFC 9110, 5.3).
+/// Joins headers of one name with commas, which is equivalent (RFC 9110, section 5.3).
 pub(crate) fn in_one<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<String> {
     let values = values.map(|value| String::from_utf8_lossy(value).into_owned());
     values.reduce(|all, value| all + "," + &value)
 }
 
-/// What sets a cookie: RFC 6265, and RFC 2965 before it.
+/// Headers that set cookies: RFC 6265 and RFC 2965.
 const COOKIES: [&str; 2] = ["set-cookie", "set-cookie2"];
 
-/// One response.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// What was asked for.
+    /// Requested URL.
     pub url: Url,
     /// Status code.
     pub status: u16,
     /// Headers in order, names in lower case.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body as it came, without chunking.
+    /// The body as received, without chunked framing.
     pub raw: Bytes,
-    /// The body without Content-Encoding; empty if nobody wanted it.
+    /// The decoded body; empty if it was not wanted.
     pub body: Bytes,
-    /// Whether there was no body at all.
+    /// Whether the response had no body.
     pub bodiless: bool,
-    /// Whether the connection was closed early although the content is complete: it ends with `</html>` or a gzip trailer.
+    /// Whether the connection closed early although the content is complete: it ends with `</html>` or a gzip
+    /// trailer.
     pub ended_early: bool,
     /// Whether the next request for this URL sends other cookies.
     pub cookies_changed: bool,
     /// Whether it came over HTTP/2.
     pub http2: bool,
-    /// Who answered.
+    /// Address of the server; `None` behind a proxy or if unknown.
     pub peer: Option<SocketAddr>,
-    /// Time until the body was in, without what it waited for other large bodies.
+    /// Time until the body was received, without the wait for a large body's permit.
     pub took: Duration,
-    /// What was sent, as it is written to a WARC.
+    /// The request head as a WARC stores it.
     pub request: Vec<u8>,
-    /// Held as long as a large body is in memory.
+    /// Permit of a large body, until it is dropped.
     pub(crate) _permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Response {
-    /// A response that did not come from a [`Fetcher`](crate::Fetcher): from a file, or a test. Line
-    /// breaks in its headers become blanks, as they do where it is written to a WARC: both read the same.
+    /// Makes a response that does not come from a [`Fetcher`](crate::Fetcher). Line breaks in headers become blanks,
+    /// as in [`head`](Self::head).
     pub fn stored(url: Url, status: u16, mut headers: Vec<(String, Vec<u8>)>, raw: Bytes) -> Self {
         for (name, value) in &mut headers {
             if let Cow::Owned(clean) = one_line(value) {
@@ -96,37 +96,37 @@ impl Response {
         }
     }
 
-    /// The first header of this name (lower case), as text.
+    /// Returns the first header with this name (lower case), if it is UTF-8.
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(header, _)| header == name)?;
         std::str::from_utf8(value).ok()
     }
 
-    /// Returns the content type that all headers of this name declare together; see [`content_type`].
+    /// Returns the content type that all Content-Type headers declare together; see [`content_type`].
     pub fn content_type(&self) -> Option<String> {
         let named = self.headers.iter().filter(|(name, _)| name == "content-type");
         content_type(named.map(|(_, value)| value.as_slice()))
     }
 
-    /// How the body is encoded, the outermost layer last.
+    /// Returns the Content-Encoding; the layer that was applied last comes last.
     pub fn encoding(&self) -> Option<String> {
         let named = self.headers.iter().filter(|(name, _)| name == "content-encoding");
         in_one(named.map(|(_, value)| value.as_slice()))
     }
 
-    /// Where a redirect leads; `None` for any other response.
+    /// Returns the target of a redirect; `None` for any other response.
     pub fn redirect(&self) -> Option<Url> {
         if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
             return None;
         }
         let (_, value) = self.headers.iter().find(|(name, _)| name == "location")?;
-        // Read invalid UTF-8 as Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
+        // Invalid UTF-8 is Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
         let latin = || value.iter().map(|&byte| char::from(byte)).collect::<String>();
         let text = std::str::from_utf8(value).map_or_else(|_| latin(), str::to_owned);
         self.url.join(without_extra_slashes(text.trim())).ok()
     }
 
-    /// How long the server asks to wait (RFC 9110, 10.2.3): seconds or a date.
+    /// Returns the Retry-After: seconds or a date (RFC 9110, section 10.2.3).
     pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
         let value = self.header("retry-after")?.trim();
         if let Ok(seconds) = value.parse::<u64>() {
@@ -136,9 +136,9 @@ impl Response {
         Some(date.duration_since(now).unwrap_or_default())
     }
 
-    /// The status line and headers as they are written to a WARC.
+    /// Returns the status line and headers as a WARC stores them.
     pub fn head(&self) -> Vec<u8> {
-        // The blank belongs there though no phrase follows (RFC 9112, 4).
+        // The blank is required even without a reason phrase (RFC 9112, section 4).
         let mut head = format!("HTTP/1.1 {} \r\n", self.status).into_bytes();
         for (name, value) in self.headers.iter().filter(|(name, _)| name != "transfer-encoding") {
             head.extend(&*one_line(name.as_bytes()));
@@ -151,8 +151,7 @@ impl Response {
     }
 }
 
-/// The same without what ends a line or a string: CR, LF and NUL become blanks (RFC 9110, 5.5). Else a
-/// value could add headers of its own, or end the head.
+/// Replaces CR, LF and NUL by blanks (RFC 9110, section 5.5): they could add headers or end the head.
 pub fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
     let breaks = |byte: u8| matches!(byte, b'\r' | b'\n' | 0);
     match value.iter().any(|&byte| breaks(byte)) {
@@ -161,8 +160,8 @@ pub fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The headers in their order, as far as they fit; what a crawler needs is chosen first. Of a
-/// `personal` request what the host sets as cookies is left out: it is as secret as what was sent.
+/// Returns the headers that fit in `max_bytes`, in their order; needed ones are chosen first. A `personal` request
+/// keeps no Set-Cookie, which is as secret as the request.
 pub(crate) fn kept_headers(
     headers: &HeaderMap,
     max_bytes: usize,

@@ -1,4 +1,4 @@
-//! robots.txt (RFC 9309).
+//! Parses robots.txt (RFC 9309) and requests it.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,29 +7,29 @@ use url::Url;
 use crate::client::Fetcher;
 use crate::error::Kind;
 
-/// Rules beyond this number are ignored.
+/// Further rules are ignored.
 const MAX_RULES: usize = 20_000;
-/// Names of Clean-param, in all lines, and sitemaps beyond these numbers are ignored.
+/// Parameter names of all Clean-param lines; further ones are ignored.
 const MAX_CLEAN: usize = 256;
-/// Reservations that are recorded of a host.
+/// Reservations per host; further ones are ignored.
 const MAX_RESERVATIONS: usize = 16;
 const MAX_SITEMAPS: usize = 100;
 /// RFC 9309, 2.3.1.2: at least five consecutive redirects are followed.
 pub const MAX_ROBOTS_REDIRECTS: u32 = 5;
-/// What is waited before each redirect of a robots.txt where nothing else is known of the hosts.
+/// Default pause before each redirect of a robots.txt.
 pub const ROBOTS_PAUSE: Duration = Duration::from_secs(1);
 
 /// The rules of one host for one robot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Robots {
     rules: Vec<Rule>,
-    /// What the host asks robots to wait between requests.
+    /// Minimum delay between requests that the host requires.
     pub crawl_delay: Option<Duration>,
-    /// The sitemaps it names.
+    /// URLs of sitemaps, as written.
     pub sitemaps: Vec<String>,
     /// Rights that the group reserves (Content-Signal), or the host (RSL): `content-signal: ai-train=no`, `rsl: URL`.
     pub reservations: Vec<String>,
-    /// Parameters that change nothing, and the path prefix where that is so (Clean-param).
+    /// Query parameters that do not change the page, and the path prefix where this holds (Clean-param).
     clean: Vec<(Vec<String>, String)>,
 }
 
@@ -40,22 +40,21 @@ struct Rule {
     line: usize,
 }
 
-/// What came of the request for a host's robots.txt.
+/// Outcome of the request for a host's robots.txt.
 #[derive(Clone, Debug)]
 pub enum RobotsAnswer {
-    /// Its text, for [`Robots::parse`]; empty when the file is absent (any 4xx but 429).
+    /// The file, for [`Robots::parse`]; empty if it is absent (any 4xx except 429).
     Text(Vec<u8>),
-    /// A server error or no answer: RFC 9309, 2.3.1.4 says to assume that all is disallowed. With
-    /// the Retry-After, if there is one.
+    /// A server error or no answer, and the Retry-After. RFC 9309, 2.3.1.4: assume that everything is disallowed.
     Unreachable(String, Option<Duration>),
-    /// The host's address is refused by the guard.
+    /// The guard refuses the host's address.
     Refused,
 }
 
 impl Robots {
-    /// Reads a robots.txt for the robot whose product token is that of `agent`.
+    /// Parses a robots.txt for the robot with the product token of `agent`.
     ///
-    /// All groups that name the agent are merged; without one, those of `*` (RFC 9309, 2.2.1).
+    /// Merges all groups that name the agent; if no group does, those of `*` (RFC 9309, 2.2.1).
     pub fn parse(body: &[u8], agent: &str) -> Self {
         let text = String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
         let text = text.replace("\r\n", "\n");
@@ -93,7 +92,7 @@ impl Robots {
                         }
                     }
                 }
-                // No rule: it ends no group (RFC 9309, 2.2.4), as no other line of a stranger does.
+                // Not a rule: user agents after it belong to the same group (RFC 9309, 2.2.4).
                 "crawl-delay" => {
                     let delay = value.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
                     let delay = delay.map(|s| Duration::from_secs_f64(s.min(86_400.0)));
@@ -123,7 +122,7 @@ impl Robots {
                 "sitemap" | "site-map" if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS => {
                     sitemaps.push(value.to_owned());
                 }
-                // Whatever the group it stands in, as its inventor says.
+                // Yandex, which defined it: it applies to all robots, in any group.
                 "clean-param" => {
                     let mut words = value.split_whitespace();
                     let names = words.next().unwrap_or_default().split('&');
@@ -145,7 +144,7 @@ impl Robots {
         robots
     }
 
-    /// The URL without the parameters that the host says change nothing; `None` if it has none.
+    /// Returns the URL without the parameters that do not change the page; `None` if it has none of them.
     pub fn clean(&self, url: &Url) -> Option<Url> {
         let query = url.query()?;
         let applies = |path: &str| path == "/" || matches(path, url.path());
@@ -168,9 +167,9 @@ impl Robots {
         Some(url)
     }
 
-    /// Whether a URL may be fetched, and the line of the rule that says so.
+    /// Returns whether a URL may be fetched, and the line of the rule that decides.
     ///
-    /// The longest matching pattern decides; at equal length, Allow (RFC 9309, 2.2.2).
+    /// The longest matching pattern decides; if lengths are equal, Allow (RFC 9309, 2.2.2).
     pub fn allows(&self, url: &Url) -> (bool, Option<usize>) {
         let mut path = url.path().to_owned();
         if path == "/robots.txt" {
@@ -190,8 +189,8 @@ impl Robots {
     }
 }
 
-/// Returns key and value of a line. Accepts a missing colon between two words, and common misspellings of keys, as Google's
-/// parser does.
+/// Returns key and value of a line. Like Google's parser, accepts a missing colon between two words and common
+/// misspellings of keys.
 fn key_and_value(line: &str) -> Option<(String, &str)> {
     let (key, value) = match line.split_once(':') {
         Some(both) => both,
@@ -244,12 +243,10 @@ pub fn robots_token(user_agent: &str) -> String {
     versioned.or_else(|| names.first()).map(|(name, _)| name.clone()).unwrap_or_default()
 }
 
-/// Fetches the robots.txt of a URL's host: its text, which is empty where there is none, or why
-/// there is no answer.
+/// Fetches the robots.txt of a URL's host.
 ///
-/// Before each redirect it waits for `pause`, the delay between requests ([`ROBOTS_PAUSE`] where there
-/// is none): the next request may go to the same host, or to one that a stranger chose. So it takes up
-/// to [`MAX_ROBOTS_REDIRECTS`] pauses.
+/// Sleeps for `pause` before each redirect, at most [`MAX_ROBOTS_REDIRECTS`] times: the next request may go to the
+/// same host, or to any other. Use the delay between requests, or [`ROBOTS_PAUSE`].
 pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> RobotsAnswer {
     let Ok(mut at) = url.join("/robots.txt") else {
         return RobotsAnswer::Unreachable("no robots.txt address".into(), None);
@@ -269,7 +266,7 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> Robo
                 return RobotsAnswer::Text(text.to_vec());
             }
             (300..=399, Some(next)) => at = next,
-            // Too many requests says nothing about the rules: as a server error.
+            // 429 says nothing about the rules: treat it as a server error.
             (status @ (429 | 500..), _) => {
                 let wait = response.retry_after(SystemTime::now());
                 return RobotsAnswer::Unreachable(format!("status {status}"), wait);
@@ -277,12 +274,11 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> Robo
             _ => return RobotsAnswer::Text(Vec::new()),
         }
     }
-    // More redirects than the RFC asks for: it may be taken as unavailable, so all is allowed.
+    // RFC 9309, 2.3.1.2: after more than five redirects the file may count as unavailable, so everything is allowed.
     RobotsAnswer::Text(Vec::new())
 }
 
-/// What is read of a file of which no more than `most` bytes are: a rule that is cut would say more
-/// than its author did.
+/// Removes an incomplete last line if the file reaches `most` bytes: a truncated rule could match more than intended.
 fn whole_lines(body: &[u8], most: usize) -> &[u8] {
     if body.len() < most {
         return body;
@@ -292,21 +288,20 @@ fn whole_lines(body: &[u8], most: usize) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
 
-/// Returns the product name before the version, in lower case: `foobot2` for `FooBot2/1.2`. Digits belong to the name,
-/// although RFC 9309, 2.2.1 has none: `FooBot2` and `FooBot` are two crawlers.
+/// Returns the product name before the version, in lower case: `foobot2` for `FooBot2/1.2`. Unlike RFC 9309, 2.2.1,
+/// digits belong to the name: `FooBot2` and `FooBot` are two crawlers.
 fn product_token(value: &str) -> String {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let end = value.find(|c| !is_name(c)).unwrap_or(value.len());
     value.get(..end).unwrap_or_default().to_ascii_lowercase()
 }
 
-/// A path made comparable. RFC 9309, 2.2.3: its own `*` and `$` are what a pattern writes as `%2A`
-/// and `%24`.
+/// Normalises a path. A `*` or `$` in it is what a pattern writes as `%2A` or `%24` (RFC 9309, 2.2.3).
 fn normal_path(path: &str) -> String {
     normal(path).replace('*', "%2A").replace('$', "%24")
 }
 
-/// A pattern made comparable: a `$` is special at its end alone.
+/// Normalises a pattern: `$` is special only at its end.
 fn normal_pattern(pattern: &str) -> String {
     let pattern = normal(pattern);
     match pattern.strip_suffix('$') {
@@ -315,8 +310,7 @@ fn normal_pattern(pattern: &str) -> String {
     }
 }
 
-/// Percent-encoding made comparable: unreserved characters bare, everything else encoded in upper
-/// case (RFC 9309, 2.2.2).
+/// Normalises percent-encoding: decodes unreserved characters, encodes all others in upper case (RFC 9309, 2.2.2).
 fn normal(path: &str) -> String {
     let mut bytes = path.bytes().peekable();
     let mut out = String::with_capacity(path.len());
@@ -335,8 +329,8 @@ fn normal(path: &str) -> String {
                 continue;
             }
         }
-        // The URL parser encodes these characters (WHATWG URL, path and query percent-encode sets); people write them
-        // unencoded in robots.txt.
+        // The URL parser encodes these characters (WHATWG URL, path and query percent-encode sets); robots.txt often
+        // has them unencoded.
         if byte.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&byte) {
             out.push(char::from(byte));
         } else {
@@ -346,10 +340,10 @@ fn normal(path: &str) -> String {
     out
 }
 
-/// `*` stands for any characters, `$` at the end for the end.
+/// Returns whether a path matches a pattern: `*` matches any characters, a final `$` the end.
 ///
 /// # Complexity
-/// O(pattern x path), never exponential: only the last star is ever retried.
+/// O(pattern x path): it never backtracks over an earlier star.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(rest) => (rest, true),

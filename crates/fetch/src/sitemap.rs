@@ -1,4 +1,4 @@
-//! Sitemaps: XML and its index, RSS, Atom, plain text, each also gzipped and in other charsets.
+//! Parses sitemaps: XML, indexes, RSS, Atom and plain text, also gzipped and in other charsets.
 
 mod input;
 
@@ -14,9 +14,9 @@ use url::Url;
 
 use self::input::{Input, Start};
 
-/// Attributes of a tag that are read.
+/// Attributes per tag; further ones are ignored.
 const MAX_ATTRIBUTES: usize = 16;
-/// URLs of one entry; further ones are counted.
+/// URLs per entry; further ones are counted.
 const MAX_LOCATIONS: usize = 16;
 /// Bytes at the start of a body within which its outermost element must begin.
 const MAX_START: usize = 64 << 10;
@@ -24,16 +24,16 @@ const MAX_START: usize = 64 << 10;
 /// Limits of one sitemap file.
 #[derive(Clone, Debug)]
 pub struct SitemapLimits {
-    /// Bytes, decompressed; the rest is ignored. Default 50 MiB, a little more than the protocol allows.
+    /// Decompressed bytes; the rest is ignored. Default 50 MiB, a little more than the protocol allows.
     pub max_bytes: usize,
-    /// URLs; further ones are counted. Default 50,000, as the protocol says.
+    /// URLs; further ones are counted. Default 50,000, the protocol's limit.
     pub max_urls: usize,
-    /// Bytes of one field's text. Default 2,048.
+    /// Bytes of one field. Default 2,048.
     pub max_text: usize,
-    /// Bytes of all URLs together, for short ones below a long address are long; further ones are
-    /// counted. Default 16 MiB.
+    /// Bytes of all URLs, because short relative ones become long under a long base; further ones are counted.
+    /// Default 16 MiB.
     pub max_held: usize,
-    /// Other languages of one page; further ones are counted. Default 100.
+    /// Alternate languages of one page; further ones are counted. Default 100.
     pub max_alternates: usize,
 }
 
@@ -49,40 +49,40 @@ impl Default for SitemapLimits {
     }
 }
 
-/// What a sitemap holds.
+/// A parsed sitemap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// Pages of whatever host, newest change first; those without a date last, in their order, and
-    /// behind them the other languages of pages that are no entries themselves.
+    /// Pages of any host, newest change first, then those without a date in their order, then alternate languages
+    /// that have no entry.
     pub pages: Vec<SitemapPage>,
-    /// Further sitemaps, of an index.
+    /// Sitemaps that an index lists.
     pub maps: Vec<Url>,
     /// Entries beyond the limits of number and size.
     pub beyond: u64,
-    /// Entries whose address is too long, or none of the web.
+    /// Entries whose URL is too long or not http(s).
     pub unusable: u64,
-    /// The file goes on behind what was read: it is too large, or damaged.
+    /// Whether only a part was read: the file is too large or damaged.
     pub cut: bool,
 }
 
 /// One page of a sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SitemapPage {
-    /// Where it lies.
+    /// URL of the page.
     pub url: Url,
-    /// When it last changed, as written there: W3C dates sort as text.
+    /// Last change, as written: W3C dates sort as text.
     pub changed: Option<String>,
 }
 
 impl Sitemap {
-    /// Reads a sitemap that came from `base`; what cannot be read of it is left out.
+    /// Parses the sitemap at URL `base`; skips parts that cannot be read.
     ///
     /// # References
     /// sitemaps.org protocol 0.9; RSS 2.0; RFC 4287 (Atom).
     ///
     /// # Complexity
-    /// Linear in the bytes. Memory: one element and the URLs that are returned; a file in another charset
-    /// than UTF-8 is decoded in memory. No DTD is read, so no entity is expanded except those of XML and HTML.
+    /// Linear in the bytes. Memory: one element and the returned URLs; charsets other than UTF-8 are decoded in
+    /// memory. No DTD is read: only the entities of XML and HTML are expanded.
     pub fn parse(base: &Url, body: &[u8], limits: &SitemapLimits) -> Self {
         let mut reading = Reading::new(base, limits);
         let mut input = Input::new(body, limits.max_bytes);
@@ -95,7 +95,7 @@ impl Sitemap {
         found
     }
 
-    /// Returns whether a body is a sitemap, an index or a feed by its outermost element.
+    /// Returns whether the outermost element is that of a sitemap, an index or a feed.
     pub fn is_list(body: &[u8], limits: &SitemapLimits) -> bool {
         let mut input = Input::new(body, limits.max_bytes.min(MAX_START));
         if input.start() != Start::Xml {
@@ -112,17 +112,16 @@ impl Sitemap {
     }
 }
 
-/// A sitemap as far as it was read.
 struct Reading<'a> {
     base: &'a Url,
     limits: &'a SitemapLimits,
     found: Sitemap,
-    /// Bytes of its URLs.
+    /// Bytes of the URLs found.
     held: usize,
-    /// Other languages of its pages, and the bytes of their URLs: entries come first.
+    /// Alternate languages and the bytes of their URLs; entries have priority.
     alternates: Vec<Url>,
     alternates_held: usize,
-    /// Addresses that were met, as hashes that nobody outside can aim at.
+    /// Hashes of the URLs found; the random key prevents chosen collisions.
     seen: HashSet<u64>,
     hasher: RandomState,
 }
@@ -141,7 +140,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads a list of URLs, one a line. Returns whether it was read to its end.
+    /// Reads one URL a line. Returns whether it reached the end.
     fn text(&mut self, input: &mut impl BufRead) -> bool {
         let mut lines = Vec::new();
         // Lines that end with a CR only are split below.
@@ -164,7 +163,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether it was read to its end.
+    /// Reads XML. Returns whether it reached the end.
     fn xml(&mut self, input: &mut impl BufRead) -> bool {
         let limits = self.limits;
         let mut reader = Reader::from_reader(input);
@@ -173,7 +172,7 @@ impl<'a> Reading<'a> {
         reader.config_mut().allow_unmatched_ends = true;
         reader.config_mut().allow_dangling_amp = true;
         let mut entries = Entries::default();
-        // The outermost element, until it ends; what lies behind a list is none of it.
+        // The outermost element, until it ends. Content after the list is ignored.
         let mut outermost: Option<Vec<u8>> = None;
         let mut whole = false;
         loop {
@@ -181,11 +180,11 @@ impl<'a> Reading<'a> {
             let event = match reader.read_event_into(&mut buffer) {
                 Ok(Event::Eof) => {
                     let closed = entries.inside.is_none();
-                    // An entry that is not closed has been read all the same.
+                    // Keep the last entry, which may not be closed.
                     entries.close(|entry| self.add(entry));
                     return closed && !outermost.is_some_and(|name| is_list(&name));
                 }
-                // Many servers answer with a page of HTML, of which nothing is missed.
+                // Servers often answer with an HTML page instead; it lacks nothing.
                 Err(_) => {
                     let no_list = outermost.is_some_and(|name| !is_list(&name));
                     let closed = entries.inside.is_none();
@@ -242,7 +241,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether one more URL may be held; the last one may be longer than the room.
+    /// Returns whether one more URL fits; the last one may exceed the byte limit.
     fn has_room(&self) -> bool {
         self.found.pages.len() + self.found.maps.len() < self.limits.max_urls
             && self.held < self.limits.max_held
@@ -258,7 +257,7 @@ impl<'a> Reading<'a> {
         self.found.pages.push(SitemapPage { url, changed });
     }
 
-    /// Another language of a page: mostly each is an entry of its own as well.
+    /// Adds an alternate language of a page. In most files it also has a separate entry.
     fn alternate(&mut self, text: &str) {
         if self.alternates.len() >= self.limits.max_urls
             || self.alternates_held >= self.limits.max_held
@@ -293,7 +292,7 @@ fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
-/// Whether an element is the whole of a sitemap, an index or a feed.
+/// Returns whether an element is the outermost one of a sitemap, an index or a feed.
 fn is_list(name: &[u8]) -> bool {
     matches!(name, b"urlset" | b"sitemapindex" | b"rss" | b"feed" | b"RDF")
 }
@@ -320,31 +319,29 @@ impl Field {
     }
 }
 
-/// The entry that is read.
 #[derive(Default)]
 struct Entries {
     entry: Entry,
-    /// Within an entry only what has its prefix speaks of it: `image:loc` is a picture's.
+    /// Namespace prefix of the open entry. Elements with another prefix do not describe it, such as `image:loc`.
     inside: Option<Option<Vec<u8>>>,
     field: Field,
     text: String,
 }
 
 impl Entries {
-    /// Ends an entry that the file does not close.
     fn close(&mut self, add: impl FnOnce(Entry)) {
         if self.inside.take().is_some() {
             add(std::mem::take(&mut self.entry));
         }
     }
 
-    /// Takes what belongs to an entry; `add` gets each whole one.
+    /// Handles an event of an entry; passes each complete entry to `add`.
     fn take(&mut self, event: Event<'_>, limits: &SitemapLimits, mut add: impl FnMut(Entry)) {
         match event {
             Event::Start(tag) => {
                 let name = tag.local_name();
                 if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
-                    // The entry before was not closed.
+                    // The previous entry was not closed.
                     self.close(add);
                     self.entry = Entry { map: name.as_ref() == b"sitemap", ..Entry::default() };
                     self.inside = Some(prefix_of(tag.name()));
@@ -396,21 +393,19 @@ impl Entries {
 #[derive(Default)]
 struct Entry {
     map: bool,
-    /// Its URLs: one, but some generators write several into one entry.
+    /// Usually one URL; some generators write several into one entry.
     locations: Vec<String>,
     locations_beyond: u64,
     changed: Option<String>,
-    /// Other languages of it.
     alternates: Vec<String>,
     alternates_beyond: u64,
-    /// An address of it is longer than is allowed.
     too_long: bool,
 }
 
 impl Entry {
     fn take(&mut self, field: Field, text: &str, element: &[u8]) {
         match field {
-            // The `<link>` of a feed is one; it may have an Atom link beside it.
+            // A feed's entry has one `<link>`, and may have an Atom link in addition.
             Field::Location
                 if !text.is_empty() && (element == b"loc" || self.locations.is_empty()) =>
             {
@@ -426,7 +421,7 @@ impl Entry {
         }
     }
 
-    /// Google's `<xhtml:link rel="alternate" hreflang=... href=...>` within a page.
+    /// Reads Google's `<xhtml:link rel="alternate" hreflang=... href=...>`.
     fn alternate(&mut self, tag: &quick_xml::events::BytesStart<'_>, limits: &SitemapLimits) {
         if self.map {
             return;
@@ -454,7 +449,7 @@ impl Entry {
         }
     }
 
-    /// Atom's `<link href=...>`, but for `rel="self"` and the like.
+    /// Reads Atom's `<link href=...>`, except `rel="self"` and others.
     fn link(&mut self, tag: &quick_xml::events::BytesStart<'_>, limits: &SitemapLimits) {
         let mut href = None;
         for attribute in tag.attributes().flatten().take(MAX_ATTRIBUTES) {

@@ -14,26 +14,25 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 
 use crate::error::{Error, Kind};
 
-/// Environment variable that names a file of trusted roots in place of the system's.
+/// Environment variable: a file of trusted roots that replaces the system's.
 const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
-/// Certificates that are read of a file.
+/// Certificates per file.
 const MAX_ROOTS: usize = 10_000;
 
-/// What is trusted.
 #[derive(Debug)]
 pub(crate) struct Trust {
     roots: Arc<RootCertStore>,
-    /// Certificates of files that the user named. A server that has one of them needs no signature: most certificates that
-    /// nobody signed are marked as those of an authority, which is no certificate of a server (RFC 5280, section 4.2.1.9).
+    /// Certificates of files that the user named. A server with one of them is accepted without a check of the
+    /// signature: most self-signed certificates are marked as a CA, which verifiers reject for a server (RFC 5280,
+    /// section 4.2.1.9).
     named: Vec<CertificateDer<'static>>,
 }
 
 impl Trust {
-    /// Mozilla's roots, the system's or those of `SSL_CERT_FILE`, and those of the PEM files `more`.
+    /// Loads Mozilla's roots, the system's or those of `SSL_CERT_FILE`, and those of the PEM files `more`.
     ///
     /// # Errors
-    /// For a file of `more`, or one that the environment names, that cannot be read or has no certificate. System roots that
-    /// cannot be read are left out.
+    /// If a file of `more` or `SSL_CERT_FILE` is unreadable or has no certificate. Ignores unreadable system roots.
     pub(crate) fn new(more: &[PathBuf]) -> Result<Self, Error> {
         let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
@@ -75,7 +74,7 @@ fn read_file(source: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-/// Makes a configuration. Without `trust` it verifies no certificate: only for hosts that the user named.
+/// Builds a configuration. Without `trust` it verifies no certificate: use it only for hosts that the user named.
 pub(crate) fn config(trust: Option<&Trust>, protocols: &[&str]) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = match trust {
@@ -92,7 +91,7 @@ pub(crate) fn config(trust: Option<&Trust>, protocols: &[&str]) -> Result<Client
     Ok(config)
 }
 
-/// Accepts the certificates themselves that the user named, for their names, and verifies all others.
+/// Accepts the named certificates if the host name matches, and verifies all others.
 #[derive(Debug)]
 struct Named {
     verifier: Arc<WebPkiServerVerifier>,
@@ -138,7 +137,7 @@ impl ServerCertVerifier for Named {
     }
 }
 
-/// Takes any certificate; signatures are checked all the same.
+/// Accepts any certificate; still checks the signatures of the handshake.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -42,7 +42,7 @@ impl Address {
 
     /// Records that a request of `host`, sent at `asked`, got no answer.
     pub(crate) fn silent(&mut self, host: usize, asked: Instant, now: Instant, options: &Options) {
-        // Requests that were in flight when the pause began are no new evidence.
+        // Requests that were in flight when the pause began are not new evidence.
         if asked < self.paused_until {
             return;
         }

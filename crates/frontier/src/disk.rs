@@ -163,7 +163,8 @@ impl Disk {
             Some(bytes) if bytes == VERSION.to_le_bytes() => Ok(()),
             Some(_) => Err(Error::Damaged {
                 path: self.path.clone(),
-                what: "written by another version: use that one, or start with --fresh".into(),
+                what: "written by another version. Use that version, or start over with --fresh"
+                    .into(),
             }),
             None => self.write(|txn| {
                 let mut meta = txn.open_table(META)?;

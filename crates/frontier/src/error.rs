@@ -5,7 +5,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// Another process has locked it.
-    #[error("{}: another process holds it", .0.display())]
+    #[error("{}: in use by another process. Wait for it or stop it", .0.display())]
     Locked(PathBuf),
     /// The stored state is damaged or has another version.
     #[error("{}: {what}", path.display())]
@@ -24,7 +24,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// An earlier commit failed. The state on disk is unknown: drop the frontier and open it again.
-    #[error("an earlier commit of the frontier failed: open it again")]
+    #[error("an earlier commit of the frontier failed. Run the command again")]
     Poisoned,
     /// A frontier that is stored elsewhere failed, see [`Frontier`](crate::Frontier).
     #[error(transparent)]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) const ADVICE: &str =
-    "put it back from a copy, or remove the folder, and the crawl begins again at the seeds";
+    "restore it from a backup, or delete the folder to start again from the seeds";
 
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };

@@ -13,7 +13,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Another process is writing to it.
-    #[error("{}: another process holds it", .0.display())]
+    #[error("{}: in use by another process. Wait for it or stop it", .0.display())]
     Locked(PathBuf),
     /// The folder has no index.
     #[error("{}: no index here", .0.display())]
@@ -27,7 +27,7 @@ pub enum Error {
         what: String,
     },
     /// An earlier write failed: drop the index and open it again.
-    #[error("an earlier write of the index failed: open it again")]
+    #[error("an earlier write of the index failed. Run the command again")]
     Poisoned,
     /// The query is invalid.
     #[error("the query cannot be read: {0}")]

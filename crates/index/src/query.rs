@@ -41,7 +41,7 @@ pub(crate) fn check(query: &str) -> Result<(), String> {
 }
 
 fn over(what: &str, count: usize, most: usize) -> String {
-    format!("it has {count} {what}, at most {most} are allowed: search for less")
+    format!("the query has {count} {what}, at most {most} are allowed. Shorten it")
 }
 
 /// The first character of scripts in which a single character may be a word.

@@ -4,7 +4,6 @@ use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 
-/// The name of the tokenizer of text fields.
 pub(crate) const TOKENIZER: &str = "mixed";
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +26,6 @@ pub(crate) fn schemas() -> [(Schema, Fields); 2] {
     [true, false].map(schema)
 }
 
-/// Returns the fields of an index if its schema is known.
 pub(crate) fn fields_of(index: &tantivy::Index) -> Option<Fields> {
     let stored = index.schema();
     schemas().into_iter().find_map(|(schema, fields)| (schema == stored).then_some(fields))

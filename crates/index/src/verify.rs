@@ -217,7 +217,7 @@ fn unseal(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
 /// Rejects names in other folders: tantivy removes files on this list.
 fn check_names(bytes: &[u8]) -> io::Result<()> {
     let names: Vec<PathBuf> = serde_json::from_slice(bytes)
-        .map_err(|error| damage(format!("it is no list of files: {error}")))?;
+        .map_err(|error| damage(format!("not a list of files: {error}")))?;
     for name in names {
         let mut parts = name.components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
@@ -233,7 +233,7 @@ pub(crate) fn agree(index: &tantivy::Index, searcher: &Searcher) -> tantivy::Res
         Err(TantivyError::from(OpenReadError::wrap_io_error(damage(what), PathBuf::from(META))))
     };
     let Some(fields) = fields_of(index) else {
-        return wrong("it names other fields: damaged, or of another version".to_owned());
+        return wrong("its fields are unknown: damaged, or from another version".to_owned());
     };
     let metas = index.searchable_segment_metas()?;
     for segment in searcher.segment_readers() {

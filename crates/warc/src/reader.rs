@@ -115,8 +115,12 @@ fn read_record(
         .find(|(name, _)| name == "content-length")
         .and_then(|(_, value)| value.parse().ok())
         .ok_or_else(|| invalid("a record without a Content-Length"))?;
-    let cut =
-        || io::Error::new(io::ErrorKind::UnexpectedEof, "a record is cut, or its length is wrong");
+    let cut = || {
+        io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "a record is truncated, or its length is wrong",
+        )
+    };
     if length > *left {
         return Err(cut());
     }

@@ -114,7 +114,7 @@ fn a_file_that_is_shorter_than_acknowledged_is_an_error_and_stays_as_it_is() {
     let error = open(5).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
     let text = error.to_string();
-    assert!(text.contains("pages-00001.warc.gz has 4 bytes, but 5 "), "{text}");
+    assert!(text.contains("pages-00001.warc.gz: has 4 of 5 "), "{text}");
     assert_eq!(std::fs::read(&first).unwrap(), b"1234");
     assert!(second.exists());
     drop(open(4).unwrap());

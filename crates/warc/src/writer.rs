@@ -356,8 +356,8 @@ fn has_all(path: &Path, length: u64) -> io::Result<()> {
         return Ok(());
     }
     let what = format!(
-        "{} has {found} bytes, but {length} were written and acknowledged: it was cut, emptied or \
-         moved away. Put the whole file back, or begin again in a new folder",
+        "{}: has {found} of {length} committed bytes: it was truncated or replaced. Restore the file, or \
+         start in a new folder",
         path.display()
     );
     Err(io::Error::new(io::ErrorKind::InvalidData, what))

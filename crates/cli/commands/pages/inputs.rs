@@ -147,7 +147,7 @@ impl Line {
             let root = self.root.as_ref().or(folder.as_ref());
             let item = Item::parse_page(&bytes).and_then(|item| {
                 let url = item.url.clone().unwrap_or_else(|| item.id.clone());
-                let url = Url::parse(&url).map_err(|_| format!("{url:?} is no URL"))?;
+                let url = Url::parse(&url).map_err(|_| format!("{url:?} is not a URL"))?;
                 let (kind, body) = item.body(|path| read_named(root, path))?;
                 Ok((url, kind, body, item.title))
             });

@@ -47,7 +47,7 @@ pub(super) fn check_index(data: &Path, store: &Store) -> Result<Contents> {
     let position: Value = serde_json::from_slice(&store.payload()).unwrap_or_default();
     let indexed = position["counts"]["indexed"].as_u64().unwrap_or(0);
     if found == 0 && indexed > 0 {
-        let what = format!("none of {} is in it", pages(indexed));
+        let what = format!("the index lacks all {}", pages(indexed));
         return Err(Error::damaged(what));
     }
     for id in position["leaves_index"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
@@ -57,7 +57,7 @@ pub(super) fn check_index(data: &Path, store: &Store) -> Result<Contents> {
     let strangers = searcher.len().saturating_sub(found + left);
     if strangers > 0 {
         return Err(Error::damaged(format!(
-            "{} of the index are not in the store",
+            "the index has {} that the store lacks",
             pages(strangers)
         )));
     }

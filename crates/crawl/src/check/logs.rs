@@ -51,7 +51,7 @@ pub(super) fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Ch
         let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());
         if length < said("warc_length") {
             let result = Err(Error::damaged(format!(
-                "{}: {length} of {} bytes",
+                "{}: has {length} of {} bytes",
                 path.display(),
                 said("warc_length")
             )));
@@ -93,10 +93,10 @@ fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
         let Some(id) = number_of(&line).filter(|id| *id < store.next_id()) else { continue };
         let bits = seen.entry(id / 64).or_default();
         if *bits & 1 << (id % 64) != 0 {
-            return wrong(lines, id, "stands there twice");
+            return wrong(lines, id, "occurs twice");
         }
         if place > length {
-            return wrong(lines, id, "was added by somebody else");
+            return wrong(lines, id, "was not written by this program");
         }
         *bits |= 1 << (id % 64);
     }
@@ -122,7 +122,7 @@ pub(super) fn check_log(
     };
     let there = file.metadata()?.len();
     if there < length {
-        return Err(wrong(format!("{there} of {length} bytes")));
+        return Err(wrong(format!("has {there} of {length} bytes")));
     }
     let mut input = BufReader::new(file.take(length));
     let (mut line, mut lines) = (Vec::new(), 0u64);
@@ -131,9 +131,7 @@ pub(super) fn check_log(
         line.clear();
         if (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
             if sum.is_some_and(|sum| sum != u64::from(found.finalize())) {
-                return Err(wrong(
-                    "something in it was changed: its checksum is another one".to_owned(),
-                ));
+                return Err(wrong("the checksum does not match: the file was changed".to_owned()));
             }
             return Ok(Contents::Lines(lines));
         }

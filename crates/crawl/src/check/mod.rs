@@ -46,7 +46,7 @@ pub fn check(data: &Path, expected: Expected) -> Result<Vec<CheckedPart>> {
     must_exist(data)?;
     let dedup = data.join("dedup");
     if !expected.settings && !dedup.exists() {
-        return Err(Error::invalid(format!("{} holds no crawl", data.display())));
+        return Err(Error::invalid(format!("{}: contains no crawl", data.display())));
     }
     let mut checked = Checked { data, expected, parts: Vec::new(), skipped: None, written: None };
     match locked(&dedup, Recipe::default().name()) {
@@ -55,7 +55,7 @@ pub fn check(data: &Path, expected: Expected) -> Result<Vec<CheckedPart>> {
         Err(StoreError::Locked { .. }) => return Err(is_held(data).into()),
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             let result = match left_without_store(data) {
-                Some(left) => Err(Error::damaged(format!("it is missing, and {left} is there"))),
+                Some(left) => Err(Error::damaged(format!("missing, but {left} exists"))),
                 None => Ok(Contents::Nothing),
             };
             checked.add(Part::Dedup, result);
@@ -94,7 +94,7 @@ impl Checked<'_> {
         if self.data.join("index/meta.json").exists() {
             self.add(Part::Index, check_index(self.data, store));
         } else if self.expected.index && !store.is_empty() {
-            self.add(Part::Index, Err(Error::damaged("it is missing, or its meta.json")));
+            self.add(Part::Index, Err(Error::damaged("the folder or its meta.json is missing")));
         }
         match serde_json::from_slice(&store.payload()) {
             Ok(position) => {
@@ -132,7 +132,8 @@ impl Checked<'_> {
             let length = committed_of(&position, "skipped");
             self.skipped = self.skipped.map(|other| other.max(length));
         } else if self.expected.seeds && self.written.is_some() {
-            let what = "it is missing: the next run begins again at the seeds, and fetches what it knows once more";
+            let what =
+                "missing: the next run starts again from the seeds and fetches known pages again";
             self.add(Part::Frontier, Err(Error::damaged(what)));
         }
         Ok(())
@@ -142,7 +143,7 @@ impl Checked<'_> {
         if let Ok(summary) = std::fs::read(self.data.join("summary.json")) {
             let read = serde_json::from_slice::<Value>(&summary).map(|_| Contents::Readable);
             let wrong = |error| {
-                Error::damaged(format!("summary.json: {error}; the next run writes it anew"))
+                Error::damaged(format!("summary.json: {error}. The next run writes it again"))
             };
             self.add(Part::Summary, read.map_err(wrong));
         }

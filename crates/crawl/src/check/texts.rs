@@ -23,8 +23,8 @@ pub(super) fn check_texts(data: &Path, store: &Store) -> Result<Contents> {
     }
     if texts.is_damaged() {
         let what = format!(
-            "{without} kept pages have no readable text and are compared by their sketches; \
-             `crawl upgrade` adds the texts from the archive"
+            "{without} kept pages have no readable text and are compared by sketches. Run `crawl upgrade` to \
+             add the texts from the archive"
         );
         return Err(Error::damaged(what));
     }

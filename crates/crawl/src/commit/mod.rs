@@ -159,7 +159,7 @@ impl Committer {
             Some(Told::New) => None,
             Some(Told::Duplicate(of)) => Some(of),
             Some(Told::Taken) => {
-                self.skip(url, SkipReason::LeaseLost, "another worker has fetched it meanwhile")?;
+                self.skip(url, SkipReason::LeaseLost, "another worker fetched it in the meantime")?;
                 self.unused(page);
                 return Ok(Outcome::Known);
             }

@@ -121,9 +121,9 @@ fn open_store(data: &DataDir, parts: &Parts) -> Result<(Store, Recipe)> {
             // Users cannot request a recipe of another version.
             let way = match Recipe::parse(&stored) {
                 Some(_) => format!("give --recipe {stored}, or another --data"),
-                None => "use the version that made it, another --data, or --fresh".to_owned(),
+                None => "use the version that created it, another --data, or --fresh".to_owned(),
             };
-            let made = format!("this data directory was made by recipe {stored}, not {asked}");
+            let made = format!("this data directory uses recipe {stored}, not {asked}");
             Err(Error::invalid(format!("{made}: {way}")))
         }
         store => Ok(store.map(made(parts.recipe))?),

@@ -124,7 +124,7 @@ impl Group {
 }
 
 const CACHE_DAMAGED: &str =
-    "dedup/ids, a cache, was damaged: set aside as ids.damaged, it is rebuilt";
+    "dedup/ids (a cache) was damaged. It was renamed to ids.damaged and is rebuilt";
 
 /// Whether the store's cache was checked for damage, and whether a warning was logged.
 #[derive(Debug, Default)]

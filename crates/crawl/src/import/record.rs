@@ -104,16 +104,16 @@ pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
     let target = target.trim_matches(['<', '>']);
     let Ok(url) = Url::parse(target) else {
         let url = target.chars().take(MAX_TARGET).collect();
-        let detail = "the record names no address that can be read".to_owned();
+        let detail = "the record has no valid URL".to_owned();
         return Err(Refused { url, reason: SkipReason::Protocol, detail });
     };
     if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo" | "urn") {
         // DNS look-ups, and logs and settings of the archiver.
-        return Err(Refused::new(&url, SkipReason::Protocol, "the record is of no page"));
+        return Err(Refused::new(&url, SkipReason::Protocol, "the record is not a page"));
     }
     if url.path() == "/robots.txt" {
         // Other crawlers archive it with the pages.
-        return Err(Refused::new(&url, SkipReason::ContentType, "rules for robots, no page"));
+        return Err(Refused::new(&url, SkipReason::ContentType, "a robots.txt, not a page"));
     }
     Ok(url)
 }
@@ -137,7 +137,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
         return refused(SkipReason::TooLarge, format!("a record of {length} bytes"));
     }
     let max_body = limits.max_body;
-    let too_large = || format!("over {max_body} bytes");
+    let too_large = || format!("larger than {max_body} bytes (--max-body)");
     let time = time(&record);
     let resource = matches!(record.header("warc-type"), Some("resource" | "conversion"));
     let content_type = record.header("content-type").unwrap_or_default().to_owned();
@@ -150,7 +150,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
         return Ok(StoredPage { url, response, time, title: None });
     }
     let Some((status, headers, raw)) = http_parts(&block) else {
-        return refused(SkipReason::Protocol, "the record holds no HTTP response".to_owned());
+        return refused(SkipReason::Protocol, "the record contains no HTTP response".to_owned());
     };
     // A slice of the block, not a copy.
     let raw = block.slice(block.len().saturating_sub(raw.len())..);

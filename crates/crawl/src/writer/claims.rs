@@ -146,8 +146,12 @@ impl Writer {
     /// Fetches all URLs that a feed excluded, or those of one host.
     fn withdraw(&mut self, feed: &str, host: Option<&str>) -> Result<()> {
         let of = host.map(|host| format!(" of {host}")).unwrap_or_default();
-        tracing::warn!("a check of the feed {feed} failed: what it spared{of} is fetched");
-        let detail = format!("a check failed: what it spared{of} is fetched after all");
+        tracing::warn!(
+            "the feed {feed} was wrong about a sampled page. The URLs that it excluded{of} are fetched"
+        );
+        let detail = format!(
+            "the feed was wrong about a sampled page; the URLs that it excluded{of} are fetched"
+        );
         self.committer.skip(feed, SkipReason::FeedDistrusted, &detail)?;
         let withdrawn = |url: &Url, claim: &Claim| {
             claim.feed == feed && host.is_none_or(|host| host_key(url) == host)

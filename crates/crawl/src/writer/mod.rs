@@ -1,4 +1,4 @@
-//! The commit thread: handles the result of each lease and the links that it brought.
+//! The commit thread: handles the results of leases and queues links.
 
 mod admission;
 mod begin;
@@ -41,7 +41,6 @@ use crate::url_rules::UrlRules;
 
 pub(crate) use self::cookie_walls::CookieWalls;
 
-/// The commit thread.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) committer: Committer,
@@ -50,49 +49,48 @@ pub(crate) struct Writer {
     pub(crate) frontier: Arc<dyn Frontier>,
     pub(crate) stats: Arc<Stats>,
     pub(crate) root: PathBuf,
-    /// Where the crawl begins, and where that has moved to: if one of these moves, so does its scope.
+    /// Seeds and the URLs that they moved to: if one of these moves, the scope moves too.
     pub(crate) seeds: BTreeSet<Url>,
     pub(crate) links_only: bool,
     pub(crate) max_redirects: u8,
     pub(crate) cookie_walls: CookieWalls,
     pub(crate) patterns: Patterns,
     pub(crate) url_rules: Arc<UrlRules>,
-    /// Sites of which a rule was given up in this run, by one of their URLs.
+    /// One URL of each site for which a rule was dropped in this run.
     pub(crate) given_up_rules: Vec<Url>,
     pub(crate) missing: MissingPages,
     pub(crate) blank: BlankPages,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) claims: OpenClaims,
     pub(crate) dropped: Dropped,
-    /// What is fetched is archived, so that it can be read again.
+    /// Whether pages are archived, so that they can be read again.
     pub(crate) archive: bool,
     pub(crate) page_limits: hapax_extract::Limits,
-    /// When the spool was looked into.
+    /// Last check of the spool.
     pub(crate) looked: Instant,
-    /// When the log was told how the crawl goes.
+    /// Last progress line in the log.
     pub(crate) told: Instant,
 }
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
-    /// Time spent on the data directory.
+    /// Time spent on the data directory in all runs.
     pub(crate) elapsed: Duration,
-    /// Whether a seed was ever fetched there, if that is known.
+    /// Whether a seed was ever fetched for this data directory; `None` if unknown.
     pub(crate) seed_fetched: Option<bool>,
     pub(crate) failed_seeds: Vec<FailedSeed>,
 }
 
-/// The log is told so often how the crawl goes.
+/// Interval of progress lines in the log.
 const TELL_EVERY: Duration = Duration::from_secs(60);
-/// The spool is looked into so often.
+/// Interval of checks of the spool.
 const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
-/// Messages taken at a time where verdicts come from a cluster.
+/// Messages per query if verdicts come from a cluster.
 const TOGETHER: usize = 64;
-/// After so many pages a host is asked for one that does not exist.
+/// Pages of a host before the crawl requests one that does not exist.
 const PROBE_AFTER: u64 = 10;
-/// A page that leads on has so many words at most; one of more is a page.
+/// Maximum number of words of a page whose meta refresh counts as a redirect.
 const STUB_WORDS: u32 = 50;
 
 /// Returns whether a page was requested and the server answered.
@@ -117,7 +115,7 @@ fn is_answer(lease: &Lease, result: &LeaseResult) -> bool {
     answered && lease.entry.kind == EntryKind::Page
 }
 
-/// Returns whether a page came, or the known one is unchanged.
+/// Returns whether a page was received, or is unchanged.
 fn is_page(lease: &Lease, result: &LeaseResult) -> bool {
     let came = matches!(
         result,
@@ -129,7 +127,7 @@ fn is_page(lease: &Lease, result: &LeaseResult) -> bool {
     came && lease.entry.kind == EntryKind::Page
 }
 
-/// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
+/// Reports a panic of the commit thread to the scheduler: nothing more can be stored.
 struct PanicGuard(Arc<Control>);
 
 impl Drop for PanicGuard {
@@ -142,7 +140,7 @@ impl Drop for PanicGuard {
 }
 
 impl Writer {
-    /// What a reader finds while the crawl runs, or after it was killed.
+    /// Writes summary.json, for readers during the crawl or after a kill.
     pub(crate) fn save_summary(&mut self) -> Result<()> {
         let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
         if self.told.elapsed() >= TELL_EVERY {
@@ -166,9 +164,9 @@ impl Writer {
         Ok(hapax_data::replace(&self.root, "summary.json", &summary)?)
     }
 
-    /// Works until all senders are gone.
+    /// Handles messages until all senders are dropped.
     pub(crate) fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Ended> {
-        // It waits with a limit of time, whatever the caller's runtime is.
+        // A separate runtime for timeouts, whatever the caller's runtime is.
         let timer = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let control = Arc::clone(&self.control);
         let _guard = PanicGuard(Arc::clone(&self.control));
@@ -212,7 +210,7 @@ impl Writer {
                 Ok(message) => message,
                 Err(mpsc::error::TryRecvError::Disconnected) => return Ok(()),
                 Err(mpsc::error::TryRecvError::Empty) => {
-                    // A quiet moment: what is old enough becomes durable.
+                    // No message waits: commit a group that is old enough.
                     if self.committer.maybe_commit()? || self.idle_commit()? || self.spool()? {
                         self.save_summary()?;
                         self.control.wake.notify_one();
@@ -227,7 +225,7 @@ impl Writer {
                 }
             };
             for message in self.together(message, inbox)? {
-                // In front of what its lease came to.
+                // Sent before the result of its lease.
                 let ends_lease = !matches!(message, Message::SitemapElsewhere(_));
                 match message {
                     Message::Ended { lease, result } => self.ended(lease, result)?,
@@ -246,8 +244,7 @@ impl Writer {
         }
     }
 
-    /// A message, and what waits behind it if the verdicts come from a cluster: all pages are asked
-    /// about in one go.
+    /// Returns the message and, in a cluster, those that wait: one query covers all their pages.
     fn together(
         &mut self,
         first: Message,
@@ -280,7 +277,7 @@ impl Writer {
         Ok(messages)
     }
 
-    /// Does what people ask for beside the crawl; looks for it once in a while.
+    /// Executes requests of the spool; checks at most once per interval.
     fn spool(&mut self) -> Result<bool> {
         if self.looked.elapsed() < SPOOL_EVERY {
             return Ok(false);
@@ -289,8 +286,7 @@ impl Writer {
         self.committer.apply_spool()
     }
 
-    /// What went to the queues on disk can be read back only after a commit; what no page brought
-    /// about is committed in time too.
+    /// Commits while idle: queues on disk are readable only after a commit, and all changes must become durable.
     fn idle_commit(&mut self) -> Result<bool> {
         let quiet = self.control.active.load(Relaxed) == 0;
         let counts = self.frontier.counts();
@@ -309,7 +305,6 @@ impl Writer {
         Ok(idle)
     }
 
-    /// Handles the result of a lease, and ends it.
     fn ended(&mut self, mut lease: Lease, result: LeaseResult) -> Result<()> {
         if is_answer(&lease, &result) {
             self.stats.reached.fetch_add(1, Relaxed);
@@ -341,7 +336,7 @@ impl Writer {
                 self.deferred(lease, reason, &detail, fault)
             }
             LeaseResult::Redirect { target, moved, sets_cookie } => match lease.entry.kind {
-                // It leads somewhere all the same: nothing is learnt.
+                // A redirect shows nothing about missing pages.
                 EntryKind::Probe => Ok(End::Done),
                 EntryKind::Sitemap => {
                     self.sitemap_moved(&lease.entry, &target)?;
@@ -401,7 +396,6 @@ impl Writer {
         }
         self.committer.seeds.fetched(&*self.frontier, page.url.as_str());
         if let Some(target) = self.leads_on(&page).cloned() {
-            // A stub that leads on at once is a redirect, whatever its status.
             return self.redirected(lease, &target, true);
         }
         if self.is_missing(&lease.host, &page)? {
@@ -446,7 +440,7 @@ impl Writer {
         Ok(End::Done)
     }
 
-    /// Takes in the links of a page, and logs what of it was not read.
+    /// Queues the links of a page, and logs the parts that were not read.
     fn links_of(&mut self, page: &PageWork, entry: &Entry) -> Result<()> {
         if let Some(limit) = page.document.truncated {
             self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
@@ -480,7 +474,6 @@ impl Writer {
             self.dropped.source = None;
         }
         if let Some(canonical) = &page.document.canonical {
-            // The page that is named comes into the crawl, but only from within the scope.
             if let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth) {
                 self.frontier.push(Entry::page(url, entry.depth))?;
             }
@@ -488,16 +481,15 @@ impl Writer {
         Ok(())
     }
 
-    /// Where a stub leads on at once, whatever its status. A page with text of its own that reloads, or
-    /// shows another after a while, is one.
+    /// Returns the target of a meta refresh if the page is a stub, whatever its status. A longer page counts as a
+    /// page.
     fn leads_on<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
         let target = page.document.refresh.as_ref()?;
         let other = normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url);
         (other && page.evidence.basis.features.tokens <= STUB_WORDS).then_some(target)
     }
 
-    /// Whether a page is what its host answers for addresses that do not exist. Where it answers with its
-    /// first page, that one is there all the same.
+    /// Returns whether a page looks like its host's answer to a missing one; false for seeds and the home page.
     fn is_missing(&mut self, host: &str, page: &PageWork) -> Result<bool> {
         let first = page.url.path() == "/" && page.url.query().is_none();
         Ok(!first
@@ -505,7 +497,7 @@ impl Writer {
             && self.missing.looks_like(&*self.frontier, host, page)?)
     }
 
-    /// Links that a page asks not to follow, once each; another page may lead to them all the same.
+    /// Logs that a page's links are not followed, in one line. Links from other pages may still lead there.
     fn not_followed(&mut self, page: &PageWork, why: &str) -> Result<()> {
         let links = page.document.links.len();
         if links > 0 {

@@ -19,7 +19,7 @@ impl Writer {
         let to = match normalize(target, &self.rules.limits) {
             Err(Rejected::Scheme) => {
                 let target: String = target.as_str().chars().take(MAX_SHOWN).collect();
-                let detail = format!("it leads to {target}, which is no web address");
+                let detail = format!("it redirects to {target}, which is not an http(s) URL");
                 return self.leads_back(lease, &detail);
             }
             to => to.ok(),
@@ -27,7 +27,8 @@ impl Writer {
         if to.as_ref() == Some(&entry.url) {
             // It was followed up to the limit and led here again.
             let hint = self.cookie_walls.hint(std::iter::once(entry.url.as_str()));
-            let detail = format!("it leads to itself, or to another spelling: {target}{hint}");
+            let detail =
+                format!("it redirects to itself, or to another spelling of itself: {target}{hint}");
             return self.leads_back(lease, &detail);
         }
         if let Some(to) = &to {
@@ -50,7 +51,7 @@ impl Writer {
                     self.committer.end_alias(&url)?;
                     self.committer.skip_loop(&url, hint)?;
                 }
-                let detail = format!("a loop: over {target} it leads back to itself{hint}");
+                let detail = format!("a redirect loop through {target}{hint}");
                 return self.leads_back(lease, &detail);
             }
         }
@@ -76,7 +77,7 @@ impl Writer {
     fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
         let hops = from.hops.saturating_add(1);
         if hops > self.max_redirects {
-            let detail = format!("more than {} in a row", self.max_redirects);
+            let detail = format!("more than {} redirects in a row", self.max_redirects);
             self.committer.skip(target.as_str(), SkipReason::Redirects, &detail)?;
             return Ok(false);
         }
@@ -86,7 +87,8 @@ impl Writer {
             // Probably a parked domain, or a site that was sold.
             if let Ok(url) = normalize(target, &self.rules.limits) {
                 tracing::warn!(
-                    "the seed {} leads to another site: of it only {url} is fetched; make that address a seed to crawl it",
+                    "the seed {} redirects to another site. Only {url} is fetched from it. To crawl that \
+                     site, add this URL to the seeds",
                     from.url
                 );
                 self.committer.seeds.add(&url);

@@ -1,5 +1,4 @@
-//! Sitemaps: what they list comes into the crawl, and of what does not the log tells, in a bounded number
-//! of lines for each.
+//! Queues the entries of sitemaps and logs the others, with a limited number of lines per sitemap.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -17,10 +16,10 @@ use crate::admission::{Admission, Refusal};
 use crate::sitemap_way::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, Way};
 use crate::writer::Writer;
 
-/// Lines about entries of one sitemap that are refused; of further ones there is one for each reason.
+/// Log lines for refused entries of one sitemap; the rest is logged as one line per reason.
 const MAX_REFUSED_LINES: u64 = 1000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// A page that changed since comes first, if the sitemap says so and not that it will change.
+/// A page whose last change is more recent is fetched first, unless the date is in the future.
 const RECENT: Duration = DAY.saturating_mul(30);
 
 impl Writer {
@@ -70,7 +69,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A redirect of a sitemap: as far below indexes as before, but not without end.
+    /// Follows a redirect of a sitemap, at the same index level, up to the limit of redirects.
     pub(crate) fn sitemap_moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
         let mut way = Way::of(from);
         way.redirects += 1;
@@ -86,12 +85,12 @@ impl Writer {
         self.committer.skip(from.url.as_str(), SkipReason::Redirects, &detail)
     }
 
-    /// A sitemap that is the same as another one, as its host says.
+    /// Queues the sitemap that robots.txt declares equal to this one (Clean-param).
     pub(crate) fn sitemap_is(&mut self, from: &Entry, target: &Url) -> Result<()> {
         self.sitemap_at(target, Way::of(from))
     }
 
-    /// A sitemap that is named somewhere.
+    /// Queues a sitemap if the rules admit it.
     pub(crate) fn sitemap_at(&mut self, map: &Url, way: Way) -> Result<()> {
         match self.admit_sitemap(map, way) {
             Admission::Admitted(map) => self.queue_sitemap(map, way),
@@ -99,13 +98,13 @@ impl Writer {
         }
     }
 
-    /// Reads a sitemap again of which not all was taken.
+    /// Requests a sitemap again because not all of it was queued.
     pub(crate) fn sitemap_again(&mut self, map: &Url) -> Result<bool> {
         let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(false) };
         Ok(self.frontier.push_again(Entry::sitemap(map, Way::default().hops()))?)
     }
 
-    /// Judges a sitemap: patterns and depth of pages do not hold for it.
+    /// Decides about a sitemap. The patterns and the depth for pages do not apply.
     fn admit_sitemap(&self, map: &Url, way: Way) -> Admission {
         let map = match normalize(map, &self.rules.limits) {
             Ok(map) => map,
@@ -126,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// A sitemap that an index lists: an index is as long as the host likes.
+    /// Queues a sitemap of an index within the limits of the queue, because an index may be of any length.
     fn queue_listed(&mut self, map: Url, way: Way, index: &Url) -> Result<()> {
         if self.committer.look.on && self.frontier.knows(map.as_str())? {
             return self.queue_sitemap(map, way);
@@ -144,11 +143,10 @@ impl Writer {
     }
 }
 
-/// What a sitemap lists and the rules refuse.
 #[derive(Default)]
 struct Refused {
     lines: u64,
-    /// Without a line of their own, by reason.
+    /// Entries without separate lines, by reason.
     rest: BTreeMap<SkipReason, u64>,
 }
 

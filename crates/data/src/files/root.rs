@@ -41,7 +41,7 @@ impl Root {
         let relative = self.relative(path).ok_or_else(|| {
             let root = self.given.display();
             refused(format!(
-                "outside of {root}: only files below that folder may be named; --root DIR names another one"
+                "outside {root}: \"path\" must be below this folder. Choose another folder by --root DIR"
             ))
         })?;
         let mut names = Vec::new();
@@ -49,7 +49,7 @@ impl Root {
             match component {
                 Component::Normal(name) => names.push(name),
                 Component::CurDir => {}
-                _ => return Err(refused("\"..\" is not followed: write the path without it")),
+                _ => return Err(refused("\"path\" contains \"..\". Write it without \"..\"")),
             }
         }
         let Some((name, folders)) = names.split_last() else {
@@ -228,9 +228,7 @@ mod below {
 
     fn is_link(name: &OsStr) -> io::Error {
         let name = Path::new(name).display();
-        refused(format!(
-            "{name} is a symbolic link, and links are not followed: put the file itself there"
-        ))
+        refused(format!("{name}: is a symbolic link. Replace it by the file"))
     }
 
     /// Files in /proc have secrets of processes, but report themselves as regular.
@@ -251,7 +249,7 @@ fn walked(root: &Path, folders: &[&std::ffi::OsStr], name: &std::ffi::OsStr) -> 
     for name in folders.iter().chain([&name]) {
         path.push(name);
         if path.symlink_metadata()?.is_symlink() {
-            return Err(refused("a symbolic link, and links are not followed"));
+            return Err(refused("is a symbolic link. Give the file itself"));
         }
     }
     open_regular(&path)

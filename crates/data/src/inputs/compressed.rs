@@ -37,7 +37,7 @@ pub fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
     let count = from.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if count as u64 > MAX_FILE {
         return Err(io::Error::other(format!(
-            "larger than {} MiB, which no page is",
+            "larger than {} MiB, the maximum for a page",
             MAX_FILE >> 20
         )));
     }
@@ -108,7 +108,7 @@ fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let count = MultiGzDecoder::new(bytes.as_slice()).take(MAX_FILE + 1).read_to_end(&mut plain)?;
     if count as u64 > MAX_FILE {
         return Err(io::Error::other(format!(
-            "larger than {} MiB unpacked, which no page is",
+            "larger than {} MiB decompressed, the maximum for a page",
             MAX_FILE >> 20
         )));
     }

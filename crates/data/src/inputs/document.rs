@@ -42,7 +42,7 @@ impl Item {
     /// A description of the error.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         if line.len() > MAX_LINE {
-            return Err(format!("a line of more than {MAX_LINE} bytes"));
+            return Err(format!("the line is longer than {MAX_LINE} bytes"));
         }
         if line.trim_ascii_start().first() != Some(&b'{') {
             return Err("not a JSON object".to_owned());
@@ -87,7 +87,7 @@ impl Item {
                 };
                 Ok((given.map_or_else(kind, Ok)?, bytes))
             }
-            _ => Err("exactly one of \"text\", \"html\" and \"path\" is needed".into()),
+            _ => Err("give exactly one of \"text\", \"html\" and \"path\"".into()),
         }
     }
 }

@@ -69,9 +69,9 @@ pub fn page_kind(path: &Path, bytes: &[u8]) -> Result<Kind, &'static str> {
         StoredKind::Page(named) | StoredKind::Text(named) => Kind::of(Some(named), bytes),
         StoredKind::Lines => Kind::of(None, bytes),
         StoredKind::Nothing => bytes.is_empty().then_some(Kind::Plain),
-        StoredKind::Warc => return Err("an archive of pages: `crawl pages` reads it"),
+        StoredKind::Warc => return Err("is an archive of pages. Read it with `crawl pages`"),
     };
-    kind.ok_or("neither HTML nor text")
+    kind.ok_or("not HTML or text")
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     fn who_gives_an_archive_for_a_page_is_told_which_command_reads_it() {
         let error = page_kind(Path::new("a.warc.gz"), b"WARC/1.1\r\n").unwrap_err();
         assert!(error.contains("crawl pages"), "{error}");
-        assert!(page_kind(Path::new("a.pdf"), b"%PDF-1.4\n%").unwrap_err().contains("neither"));
+        assert!(page_kind(Path::new("a.pdf"), b"%PDF-1.4\n%").unwrap_err().contains("not HTML"));
         assert_eq!(page_kind(Path::new("a"), b"<html>"), Ok(Kind::Html));
     }
 

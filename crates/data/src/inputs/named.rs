@@ -34,9 +34,7 @@ pub fn root_of(path: &Path) -> Result<Root, Error> {
 /// A description: the file is not below `root`, or cannot be read.
 pub fn read_named(root: Option<&Root>, path: &str) -> Result<Vec<u8>, String> {
     let Some(root) = root else {
-        return Err(format!(
-            "\"path\" ({path}) is read only below a folder: give it with --root DIR"
-        ));
+        return Err(format!("\"path\" ({path}) needs a folder: add --root DIR"));
     };
     let bytes = root.file(Path::new(path)).and_then(within);
     bytes.map_err(|error| match error.kind() {

@@ -93,14 +93,17 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Distance(distance) => write!(f, "distance {distance} is above {MAX_DISTANCE}"),
             Self::Blocks { asked, least, most } => {
-                write!(f, "{asked} blocks: from {least} to {most} are possible at this distance")
+                write!(
+                    f,
+                    "{asked} blocks: out of range. At this distance {least} to {most} blocks are possible"
+                )
             }
             Self::NotAPartition => f.write_str("the masks do not cut 64 bits into blocks"),
             Self::Tables(tables) => {
                 write!(f, "{tables} tables: from 1 to {MAX_OWN_TABLES}, none with an empty lead")
             }
             Self::Incomplete(bits) => {
-                write!(f, "a pair that differs in the bits {bits:#018x} would be missed")
+                write!(f, "the layout would miss pairs that differ in the bits {bits:#018x}")
             }
             Self::TooFine => f.write_str("more than 24 different kinds of bits: use fewer tables"),
         }

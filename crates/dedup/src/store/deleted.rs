@@ -110,24 +110,24 @@ impl Deleted {
         for chunk in chunks.chunks(8 * (1 + WORDS)) {
             let (words, rest) = chunk.as_chunks::<8>();
             let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-            let number = words.next().ok_or_else(|| corrupt("a chunk is cut"))?;
+            let number = words.next().ok_or_else(|| corrupt("a chunk is truncated"))?;
             let mut bits = Box::new([0; WORDS]);
             for slot in bits.iter_mut() {
-                *slot = words.next().ok_or_else(|| corrupt("a chunk is cut"))?;
+                *slot = words.next().ok_or_else(|| corrupt("a chunk is truncated"))?;
             }
             if !rest.is_empty() {
-                return Err(corrupt("a chunk is cut"));
+                return Err(corrupt("a chunk is truncated"));
             }
             if number > end / CHUNK
                 || deleted.chunks.last_key_value().is_some_and(|l| *l.0 >= number)
             {
-                return Err(corrupt("it names documents that there are not"));
+                return Err(corrupt("it names documents that do not exist"));
             }
             deleted.len += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             deleted.chunks.insert(number, bits);
         }
         if deleted.iter().any(|id| id >= end) {
-            return Err(corrupt("it names documents that there are not"));
+            return Err(corrupt("it names documents that do not exist"));
         }
         Ok(deleted)
     }

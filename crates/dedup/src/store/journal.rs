@@ -176,7 +176,7 @@ fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
     let corrupt = |what| Error::Corrupt { path: path.to_owned(), offset: 0, what };
     let head = bytes.first_chunk::<HEADER>().ok_or_else(|| corrupt("the header is cut"))?;
     if &head[..8] != MAGIC {
-        return Err(corrupt("this is no journal"));
+        return Err(corrupt("not a journal"));
     }
     let crc = u32::from_le_bytes([head[12], head[13], head[14], head[15]]);
     if crc32fast::hash(&head[..12]) != crc {

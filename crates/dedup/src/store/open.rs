@@ -83,7 +83,7 @@ fn create(dir: &dyn Directory, options: &Options) -> Result<Manifest> {
             return Err(Error::Corrupt {
                 path: dir.path().join(manifest::NAME),
                 offset: 0,
-                what: "it is missing, but the files of a store are there",
+                what: "missing, but other files of the store exist",
             });
         }
     }
@@ -210,7 +210,7 @@ fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
             Some(Named::Segment(number) | Named::Deleted(number)) => {
                 if number >= MAX_NUMBER {
                     let path = dir.path().join(&name);
-                    let what = "no file can be numbered after it: move it elsewhere";
+                    let what = "its number is the largest possible. Move the file away";
                     return Err(Error::Corrupt { path, offset: 0, what });
                 }
                 let leftover = !named.contains(name.as_str());

@@ -106,7 +106,7 @@ mod tests {
         let mut options = Options::default();
         options.policy.similarity_short = 65.0;
         let error = options.check().unwrap_err().to_string();
-        assert_eq!(error, "similarity_short = 65: a similarity lies between 0 and 1");
+        assert_eq!(error, "similarity_short = 65: out of range. A similarity is from 0 to 1");
     }
 
     #[test]

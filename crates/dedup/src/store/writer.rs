@@ -460,7 +460,7 @@ impl Writer {
         (self.view.resident.is_none() && pays).then(|| self.layout.clone())
     }
 
-    /// Tells a running job that the store is closing, so that it skips optional work.
+    /// Asks a running job to skip optional work because the store is closing.
     pub(super) fn hurry(&self) {
         self.wanted.store(false, Ordering::Relaxed);
     }

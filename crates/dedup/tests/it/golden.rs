@@ -154,7 +154,7 @@ fn a_manifest_and_a_segment_of_another_version_are_refused_with_what_to_do() {
         let error = Store::open(folder.path(), options()).map(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Version { got: 9, .. }), "{error}");
         let text = error.to_string();
-        assert!(text.contains("format 9") && text.contains("start in a new folder"), "{text}");
+        assert!(text.contains("format 9") && text.contains("or a new folder"), "{text}");
         text
     };
     let manifest = refused(&|folder| {

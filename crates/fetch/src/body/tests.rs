@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use url::Url;
 
-/// A server whose bodies begin with `begin` bytes and go on with `piece` bytes, 50 times a second.
+/// Starts a server whose bodies begin with `begin` bytes and continue with `piece` bytes, 50 times a second.
 async fn dripping(begin: usize, piece: usize) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -45,11 +45,11 @@ async fn who_found_no_place_among_large_bodies_is_not_to_blame() {
     assert_eq!(bodies.waiting.load(Relaxed), 0);
 }
 
-/// 5 kB a second: enough as long as nobody else is kept from anything.
+/// 5 kB a second is accepted while no other body waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_body_that_drips_is_left_only_when_others_wait_for_its_place() {
     let url = dripping(LARGE_BODY + 1, 100).await;
-    // Less than two pieces of time: it must be the first one in which it was too slow.
+    // Less than two intervals: the first one must already be too slow.
     let limits = Limits {
         large_bodies: 1,
         slow_after: Duration::from_millis(1500),

@@ -1,4 +1,4 @@
-//! What is sent with a request, to whom and when.
+//! The headers and cookies of a request: which hosts receive them, and when.
 
 use super::tests::fetcher;
 use super::*;
@@ -11,7 +11,7 @@ use crate::robots::{RobotsAnswer, fetch_robots};
 
 type Heads = Arc<Mutex<Vec<(Instant, String)>>>;
 
-/// A server that answers each path with a whole response; and the heads of all requests.
+/// Starts a server that answers each path with a complete response; returns its URL and the heads of all requests.
 async fn recorded(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> (Url, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -89,7 +89,7 @@ async fn headers_go_to_their_own_scheme_host_and_port_alone() {
         all(&heads).pop().unwrap().contains("secret")
     };
     assert!(get(origin(&url)).await);
-    // The port is the same, but what was given for https would be sent in clear text.
+    // The port is equal, but the headers for https would be sent unencrypted.
     assert!(!get(format!("https://127.0.0.1:{port}")).await);
     assert!(!get("http://127.0.0.1".to_owned()).await);
     for (text, expected) in [
@@ -169,12 +169,12 @@ async fn a_name_that_nobody_resolves_is_given_up_in_time() {
     assert_eq!(Limits::default().dns_timeout, Duration::from_secs(10));
 }
 
-/// RFC 8305: an address that does not answer delays a request by a moment, not by the time to connect.
+/// RFC 8305: an address that does not answer delays a request briefly, not by the connect timeout.
 #[tokio::test]
 async fn a_host_whose_ipv6_address_does_not_answer_is_reached_by_ipv4() {
     let (url, _) = recorded(|_| text("page")).await;
     let port = url.port().unwrap();
-    // A full queue: further connections are not answered at all.
+    // Fill the accept queue: further connections get no answer.
     let silent = socket2::Socket::new(socket2::Domain::IPV6, socket2::Type::STREAM, None).unwrap();
     let address: std::net::SocketAddr = format!("[::1]:{port}").parse().unwrap();
     if silent.bind(&address.into()).is_err() {

@@ -1,5 +1,5 @@
-//! HTTP/2 against servers that write their frames by hand (RFC 9113): well-behaved ones, and hostile ones, whose requests
-//! must end with an error in bounded time.
+//! HTTP/2 (RFC 9113) against servers that write raw frames: correct ones, and hostile ones, whose requests must end
+//! with an error in bounded time.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -39,19 +39,18 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &number(stream), payload].concat()
 }
 
-/// A header field with a name of its own, not indexed.
+/// A literal header field with a new name, not indexed.
 fn field(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
     [vec![0], text(name), text(value)].concat()
 }
 
-/// Head and body of a page.
 fn page(stream: u32, body: &[u8]) -> Vec<u8> {
     let head = [OK.to_vec(), field("content-type", "text/html")].concat();
     [frame(HEADERS, END_HEADERS, stream, &head), frame(DATA, END_STREAM, stream, body)].concat()
 }
 
-/// Reads frames until a request comes; its stream.
+/// Reads frames until a request arrives; returns its stream.
 fn next_request(connection: &mut Connection) -> Option<u32> {
     loop {
         let mut head = [0; 9];
@@ -61,7 +60,7 @@ fn next_request(connection: &mut Connection) -> Option<u32> {
         let stream = of_bytes(&head[5..]);
         match (head[3], head[4] & 1) {
             (HEADERS, _) => return Some(stream),
-            // Both must be acknowledged.
+            // SETTINGS and PING must be acknowledged.
             (SETTINGS, 0) => connection.write_all(&frame(SETTINGS, 1, 0, &[])).ok()?,
             (PING, 0) => connection.write_all(&frame(PING, 1, 0, &[0; 8])).ok()?,
             _ => {}
@@ -69,7 +68,7 @@ fn next_request(connection: &mut Connection) -> Option<u32> {
     }
 }
 
-/// A server that calls `answer` with the stream of each request, as long as it returns true.
+/// Starts a server that calls `answer` with the stream of each request while it returns true.
 fn http2(answer: impl Fn(&mut Connection, u32) -> bool + Send + Sync + 'static) -> Url {
     let port = self_signed_server(&["h2", "http/1.1"], move |mut connection| {
         let mut preface = [0; 24];
@@ -120,7 +119,6 @@ async fn requests_share_a_connection_that_negotiated_http2() {
         assert_eq!((response.status, &*response.body), (200, &b"<p>page"[..]));
         assert!(response.http2 && response.peer.is_some());
         assert_eq!(response.header("content-type"), Some("text/html"));
-        // As it is archived.
         assert!(response.head().starts_with(b"HTTP/1.1 200 \r\n"));
         assert!(response.request.starts_with(b"GET / HTTP/1.1\r\nhost: 127.0.0.1:"));
     }
@@ -187,7 +185,7 @@ async fn a_connection_that_goes_away_is_replaced_and_a_complete_body_is_kept() {
     }
 }
 
-/// Writes a frame without end; the client must stop reading, or close.
+/// Writes a frame repeatedly until the client stops reading or closes.
 fn flood(connection: &mut Connection, frame: &[u8]) -> bool {
     let many = frame.repeat(1 + 8192 / frame.len());
     let started = Instant::now();
@@ -199,7 +197,6 @@ fn flood(connection: &mut Connection, frame: &[u8]) -> bool {
     false
 }
 
-/// What a hostile server does with a request.
 type Attack = fn(&mut Connection, u32) -> bool;
 
 #[tokio::test]
@@ -216,7 +213,7 @@ async fn hostile_frames_end_with_an_error_within_the_limits_of_time() {
             flood(connection, &frame(CONTINUATION, 0, stream, &[]))
         }),
         ("fields that the table makes large", |connection, stream| {
-            // One entry of 3,900 bytes, of which each further byte of the block is a copy (RFC 7541, section 7.3).
+            // One entry of 3,900 bytes; each further byte of the block copies it (RFC 7541, section 7.3).
             let value = "v".repeat(3_900);
             let length = [0x7f, 0xbd, 0x1d];
             let entry = [&[0x40, 1, b'x'], &length[..], value.as_bytes()].concat();

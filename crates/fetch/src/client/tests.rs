@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::error::Kind;
 
-/// A server that answers each path with what `answer` makes of it: head and body.
+/// Starts a server that answers each path with the head and body that `answer` returns.
 async fn server(answer: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -96,7 +96,7 @@ async fn few_large_bodies_are_decoded_at_a_time() {
 
     let held = [fetcher.get(&url).await.unwrap(), fetcher.get(&url).await.unwrap()];
     assert!(held.iter().all(|response| response.body.len() == 2 << 20));
-    // That these are too large is seen only when they are decoded, so none of them was.
+    // Their size shows only after decoding, so none of them was decoded.
     let get = || {
         let (fetcher, bomb) = (fetcher.clone(), bomb.clone());
         tokio::spawn(async move { fetcher.get(&bomb).await.map(|_| ()) })
@@ -151,7 +151,7 @@ async fn who_drips_is_left_also_after_a_quick_beginning() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     tokio::spawn(async move {
-        // The second holds a permit for large bodies while it drips.
+        // The second one keeps a permit of large bodies while it drips.
         for begins_with in [1, 3 << 20] {
             let Ok((mut stream, _)) = listener.accept().await else { return };
             let _ = stream.read(&mut [0; 1024]).await;
@@ -180,7 +180,7 @@ async fn a_server_that_stops_is_given_up() {
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     tokio::spawn(async move {
         let mut kept = Vec::new();
-        // The first answers nothing, the next a byte every now and then.
+        // The first one never answers; the second one sends single bytes.
         for drips in [false, true] {
             let Ok((mut stream, _)) = listener.accept().await else { return };
             let _ = stream.read(&mut [0; 1024]).await;
@@ -217,7 +217,7 @@ async fn who_is_slow_to_connect_has_the_time_to_connect_and_is_told_from_who_is_
     });
     let milliseconds = Duration::from_millis;
     for (scheme, connect, read, kind, least) in [
-        // Over TLS, whose handshake nobody answers.
+        // Over TLS, without an answer to the handshake.
         ("https", 600, 200, Kind::Connect, 600),
         ("https", 200, 600, Kind::Connect, 200),
         ("http", 300, 200, Kind::Timeout, 500),
@@ -264,7 +264,7 @@ async fn a_body_that_nobody_wants_is_left_unless_it_is_short() {
             "/page" => ("text/html", 1 << 20),
             "/image" => ("image/png", 1 << 20),
             "/icon" => ("image/png", 100),
-            // Never decoded, so nobody minds that it cannot be.
+            // An unwanted body is never decoded, so an error in it does not matter.
             "/packed" => ("image/png\r\nContent-Encoding: gzip", 100),
             _ => ("image/png", 0),
         };

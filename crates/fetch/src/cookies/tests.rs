@@ -8,7 +8,7 @@ fn now() -> SystemTime {
     httpdate::parse_http_date("Tue, 24 Nov 2026 12:00:00 GMT").unwrap()
 }
 
-/// A jar in which these were set by their hosts.
+/// Returns a jar with these cookies, each set by its host.
 fn jar(set: &[(&str, &str)]) -> Jar {
     let jar = Jar::default();
     for (by, header) in set {
@@ -39,7 +39,7 @@ fn a_cookie_goes_back_to_its_own_host_whatever_domain_it_names() {
 fn secure_ones_are_for_https_alone() {
     let jar = jar(&[
         ("https://a.example/", "key=private; secure"),
-        // Who listens in sets none of these.
+        // An attacker on an insecure connection can set none of these.
         ("http://a.example/", "key=planted"),
         ("http://a.example/", "other=planted; Secure"),
         ("http://a.example/", "open=1"),
@@ -82,7 +82,7 @@ fn what_is_over_is_not_sent_and_takes_away_what_it_names() {
     assert_eq!(later(59).as_deref(), Some("short=1; dated=2; odd=4; long=5"));
     assert_eq!(later(60).as_deref(), Some("odd=4; long=5"));
     assert_eq!(later(401 * 86_400).as_deref(), Some("odd=4"));
-    // Nothing is left of a host whose last cookie is over.
+    // A host whose last cookie expired is removed.
     jar.set("only=1", &url("http://b.example/"), now());
     jar.set("only=; Max-Age=0", &url("http://b.example/"), now());
     let held = jar.held.lock().unwrap();

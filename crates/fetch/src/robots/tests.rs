@@ -53,7 +53,7 @@ fn lines_that_are_no_rules_end_no_group() {
         assert!(!allows(&robots, "/no"), "{line}");
         assert!(allows(&robots, "/yes"), "{line}");
     }
-    // But who is named after it is not asked to wait.
+    // An agent named after it has no delay.
     let robots = "User-agent: other\nCrawl-delay: 5\nUser-agent: hapax\nDisallow: /no";
     let read = Robots::parse(robots.as_bytes(), "hapax");
     assert_eq!(read.crawl_delay, None);
@@ -163,7 +163,7 @@ fn an_agent_with_digits_finds_its_own_group() {
     }
 }
 
-/// RFC 9309, 2.2.3, with its two examples first.
+/// RFC 9309, 2.2.3; its two examples come first.
 #[test]
 fn a_star_or_dollar_that_is_encoded_stands_for_itself() {
     for (pattern, path, allowed) in [

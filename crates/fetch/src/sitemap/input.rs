@@ -1,25 +1,23 @@
-//! The bytes of a sitemap as UTF-8: decompressed, decoded, from the first tag on, and at most as many as the limit allows.
+//! The bytes of a sitemap as UTF-8: decompressed, decoded, limited, and from the first tag on.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use flate2::read::MultiGzDecoder;
 
-/// Bytes at the start within which the XML declaration names a charset, and before which text may precede it.
+/// Bytes at the start that may contain the XML declaration, or text before the first tag.
 const MAX_PROLOG: usize = 1024;
-/// How XML sitemaps and feeds begin.
+/// First tags of XML sitemaps and feeds.
 const BEGINNINGS: [&[u8]; 6] =
     [b"<?xml", b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF"];
 const BUFFER: usize = 64 << 10;
 
-/// How a body begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     Xml,
     Text,
 }
 
-/// A reader of the body.
 pub(super) struct Input<'b> {
     reader: BufReader<Limited<'b>>,
     prefix: Vec<u8>,
@@ -38,25 +36,25 @@ impl<'b> Input<'b> {
         Self { reader: BufReader::with_capacity(BUFFER, limited), prefix: Vec::new(), at: 0 }
     }
 
-    /// Finds the charset and the first tag. Call it once, before anything is read.
+    /// Finds the charset and the first tag. Call it once, before reading.
     pub(super) fn start(&mut self) -> Start {
         let mut head = Vec::new();
         let _ = self.reader.by_ref().take(MAX_PROLOG as u64).read_to_end(&mut head);
         let (encoding, bom) = charset(&head);
         if encoding != UTF_8 {
-            // UTF-16 and the charsets of old systems are rare: decoding in memory is enough.
+            // Other charsets are rare: decode them in memory.
             let max = self.reader.get_ref().left;
             let _ = self.reader.read_to_end(&mut head);
             let (text, _) =
                 encoding.decode_without_bom_handling(head.get(bom..).unwrap_or_default());
-            // A file that is larger in UTF-8 is cut there.
+            // UTF-8 may be longer than the original: cut it at the limit.
             head = text.into_owned().into_bytes();
             head.truncate(max.saturating_add(MAX_PROLOG));
         } else {
             head.drain(..bom);
         }
         let start = head.trim_ascii_start();
-        // Warnings of a server's script may precede the file.
+        // Warnings of a server-side script may precede the file.
         let first =
             BEGINNINGS.iter().filter_map(|tag| find(start.get(..MAX_PROLOG).unwrap_or(start), tag));
         let tag = match start.starts_with(b"<")
@@ -70,7 +68,7 @@ impl<'b> Input<'b> {
         if tag.is_some() { Start::Xml } else { Start::Text }
     }
 
-    /// Whether the body goes on behind what was read, or is damaged.
+    /// Returns whether the body is longer than was read, or damaged.
     pub(super) fn is_cut(&self) -> bool {
         self.reader.get_ref().is_cut
     }
@@ -100,7 +98,7 @@ impl BufRead for Input<'_> {
     }
 }
 
-/// At most `left` bytes; a source that fails ends.
+/// Reads at most `left` bytes; an error of the source counts as its end.
 struct Limited<'b> {
     source: Box<dyn Read + 'b>,
     left: usize,
@@ -110,7 +108,7 @@ struct Limited<'b> {
 impl Read for Limited<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            // One byte more tells whether there is more.
+            // One more byte shows whether the body continues.
             self.is_cut |= !matches!(self.source.read(&mut [0]), Ok(0));
             return Ok(0);
         }
@@ -122,7 +120,7 @@ impl Read for Limited<'_> {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(_) => {
-                // A cut or damaged file still has its beginning.
+                // Keep the beginning of a truncated or damaged file.
                 (self.is_cut, self.left) = (true, 0);
                 self.source = Box::new(io::empty());
                 Ok(0)
@@ -131,7 +129,7 @@ impl Read for Limited<'_> {
     }
 }
 
-/// The charset by a byte order mark, by zeros (XML 1.0, appendix F) or by the XML declaration; and the length of the mark.
+/// Returns the charset by byte order mark, zeros (XML 1.0, appendix F) or declaration, and the length of the mark.
 fn charset(head: &[u8]) -> (&'static Encoding, usize) {
     if let Some(found) = Encoding::for_bom(head) {
         return found;
@@ -149,7 +147,7 @@ fn charset(head: &[u8]) -> (&'static Encoding, usize) {
             let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\''))?;
             Encoding::for_label(rest.get(..end)?)
         });
-    // The declaration was read as ASCII: it is not in UTF-16.
+    // The declaration was read as ASCII, so it is not UTF-16.
     let named = named.filter(|named| ![UTF_16LE, UTF_16BE].contains(named));
     (named.unwrap_or(UTF_8), 0)
 }

@@ -104,7 +104,7 @@ fn what_lies_behind_a_damage_is_missed_and_said_to_be() {
         (found.pages.len(), found.cut)
     };
     assert_eq!(read(&whole), (2, false));
-    // Wherever the file ends, but for the line's end and in front of its first element.
+    // At every cut, except before the last line break and before the first element.
     for length in whole.find("urlset").unwrap()..whole.len() - 1 {
         let (pages, cut) = read(&whole[..length]);
         assert!(cut && pages <= 2, "{:?}", &whole[..length]);
@@ -117,7 +117,7 @@ fn what_lies_behind_a_damage_is_missed_and_said_to_be() {
         assert_eq!(read(&format!("<{list}><a></{list}>")), (0, false));
         assert_eq!(read(&format!("<{list}><a></a>")), (0, true));
     }
-    // No sitemap at all, as servers answer that have none.
+    // Not a sitemap: what servers without one return.
     for page in ["<!doctype html><html><p>no<br>", "<html><script>if (a <!-- b</script></html>"] {
         assert_eq!(read(page), (0, false), "{page}");
     }
@@ -141,7 +141,7 @@ fn what_is_left_out_is_counted() {
     let body: String = (0..10).map(entry).collect();
     let found = Sitemap::parse(&base, body.as_bytes(), &limits);
     assert_eq!((found.maps.len(), found.beyond), (3, 7));
-    // Languages never take the place of entries.
+    // Alternates never displace entries.
     let other = |n: u32| format!("<x:link rel='alternate' hreflang='l{n}' href='/l{n}'/>");
     let others: String = (0..4).map(other).collect();
     let body = format!("<url>{others}<loc>/1</loc></url><url><loc>/2</loc></url>");
@@ -182,7 +182,7 @@ fn sitemaps_in_other_charsets_are_read() {
     for body in [
         file("utf-8").into_bytes(),
         ("\u{feff}".to_owned() + &file("utf-8")).into_bytes(),
-        // A declaration that the bytes contradict.
+        // The bytes contradict the declaration.
         file("utf-16").into_bytes(),
         utf16(u16::to_le_bytes, "\u{feff}"),
         utf16(u16::to_be_bytes, "\u{feff}"),
@@ -207,7 +207,7 @@ fn text_before_the_prolog_entities_of_html_and_entries_without_an_end_are_tolera
     );
     let all = ["/1", "/2", "/caf%C3%A9/x", "/4"].map(str::to_owned).to_vec();
     assert_eq!(read(body.as_bytes()), (all.clone(), false));
-    // The last entry of a file that ends within it.
+    // The last entry of a truncated file.
     let cut = body.replace("</url></urlset>", "");
     assert_eq!(read(cut.as_bytes()), (all, true));
     let most = format!("<urlset><url>{}</url></urlset>", url("x").repeat(40));

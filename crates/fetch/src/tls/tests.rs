@@ -12,7 +12,7 @@ const SELF_SIGNED: [&[u8]; 2] = [
     include_bytes!("../../tests/data/loopback-certificate.der"),
     include_bytes!("../../tests/data/loopback-key.der"),
 ];
-/// For the same names, signed by the key of root.pem.
+/// For the same names, signed with the key of root.pem.
 const SIGNED: [&[u8]; 2] = [
     include_bytes!("../../tests/data/signed-certificate.der"),
     include_bytes!("../../tests/data/signed-key.der"),
@@ -20,7 +20,7 @@ const SIGNED: [&[u8]; 2] = [
 
 pub(crate) type Connection = StreamOwned<ServerConnection, TcpStream>;
 
-/// A server that offers these protocols and gives each connection to `serve`; its port.
+/// Starts a server that offers these protocols and passes each connection to `serve`; returns its port.
 pub(crate) fn server(
     [certificate, key]: [&'static [u8]; 2],
     protocols: &[&str],
@@ -55,9 +55,8 @@ pub(crate) fn self_signed_server(
     server(SELF_SIGNED, protocols, serve)
 }
 
-/// Answers one request over HTTP/1.1.
 pub(crate) fn one_page(mut stream: Connection) {
-    // A handshake that the client breaks off is an error here.
+    // The client may abort the handshake.
     if stream.read(&mut [0; 2048]).is_ok() {
         let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\npage";
         let _ = stream.write_all(answer.as_bytes());
@@ -110,7 +109,7 @@ async fn a_named_file_makes_its_certificates_trusted() {
     for [url, other] in [[&signed[0], &alone[0]], [&signed[1], &alone[1]]] {
         assert_eq!(root.get(url).await.unwrap().body, "page");
         assert_eq!(root.get(other).await.unwrap_err().kind(), Kind::Tls);
-        // A certificate that nobody signed is trusted if the file has it.
+        // A self-signed certificate is trusted if the file contains it.
         assert_eq!(itself.get(other).await.unwrap().body, "page");
         assert_eq!(itself.get(url).await.unwrap_err().kind(), Kind::Tls);
     }

@@ -85,15 +85,15 @@ impl Reason {
             Self::EqualText => "the words are equal",
             Self::Volatile => "nothing differs but dates, counters and numbers of sections",
             Self::LittleDiffers => "little differs",
-            Self::NameInText => "each has a word of its own name in its text, and not the other's",
-            Self::NamePattern => "the names are of one pattern, with other words in one place",
-            Self::OtherName => "the names are other ones",
-            Self::TemplateText => "the text does not speak of the name: it is the template's",
-            Self::Substitution => "a word is replaced by another one wherever it is",
+            Self::NameInText => "each text has a word of its page's name that the other text lacks",
+            Self::NamePattern => "the names follow one pattern and differ in one place",
+            Self::OtherName => "the names differ",
+            Self::TemplateText => "the text does not mention the name: it is the template",
+            Self::Substitution => "a word is replaced by another one in every place",
             Self::TableCells => "the numbers in the tables differ",
             Self::Numbers => "the numbers in the text differ",
-            Self::FewWords => "a text of few words differs",
-            Self::OwnText => "too large a part of one page is not in the other",
+            Self::FewWords => "the text is short, and its words differ",
+            Self::OwnText => "too much of one page is missing in the other",
         }
     }
 

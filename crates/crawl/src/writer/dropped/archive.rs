@@ -177,7 +177,9 @@ impl Writer {
 pub(crate) fn open(path: &Path) -> Option<Reader<File>> {
     let opened = open_stored(path).and_then(|file| Reader::new(file, MAX_RECORD));
     opened
-        .inspect_err(|error| tracing::warn!("{}: {error}: see `crawl check`", path.display()))
+        .inspect_err(|error| {
+            tracing::warn!("{}: {error}. Run `crawl check` for details", path.display())
+        })
         .ok()
 }
 
@@ -192,7 +194,7 @@ pub(crate) fn next_record(
             Ok(record) => return record,
             Err(error) => {
                 if *ended == Ended::Whole {
-                    tracing::warn!("{}: {error}: see `crawl check`", path.display());
+                    tracing::warn!("{}: {error}. Run `crawl check` for details", path.display());
                 }
                 *ended = Ended::Partly;
                 if !records.resync().is_ok_and(|found| found) {

@@ -47,7 +47,7 @@ impl Writer {
         if missing.is_empty() {
             self.frontier.note(ARCHIVE, DAMAGED, Vec::new());
         } else {
-            tracing::info!("{} pages of a damaged archive are archived again", missing.len());
+            tracing::info!("fetching {} pages again, whose archive is damaged", missing.len());
         }
         self.committer.look.renewed = missing;
         Ok(())

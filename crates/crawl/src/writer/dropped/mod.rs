@@ -46,7 +46,9 @@ impl Writer {
         if host.links == 0 && self.dropped.warnings < MAX_WARNINGS {
             self.dropped.warnings += 1;
             let name = if name == OTHERS { "further hosts" } else { name };
-            tracing::warn!("{name}: the queue is full, further links wait until it is empty");
+            tracing::warn!(
+                "{name}: the queue is full (--max-queued-per-host). Further links are queued again when it is empty"
+            );
         }
         host.links += 1;
         host.first.get_or_insert(url);
@@ -137,13 +139,15 @@ impl Writer {
             .iter()
             .filter_map(|(name, host)| {
                 let again = match (host.pending, host.stuck) {
-                    (false, _) => "they were found again",
-                    (true, Stuck::Unarchived) => "--recrawl finds them again",
-                    (true, _) => "a further run finds them again",
+                    (false, _) => "they were queued later",
+                    (true, Stuck::Unarchived) => "run --recrawl to queue them",
+                    (true, _) => "the next run queues them",
                 };
-                let (links, name) = (host.links, if name == OTHERS { "further hosts" } else { name });
+                let (links, name) =
+                    (host.links, if name == OTHERS { "further hosts" } else { name });
                 let detail = format!(
-                    "{links} links to {name} found the queue full (--max-queued-per-host, --max-queue): {again}"
+                    "{links} links to {name} were not queued, because the queue is full \
+                     (--max-queued-per-host, --max-queue): {again}"
                 );
                 Some((host.first.clone()?, detail))
             })

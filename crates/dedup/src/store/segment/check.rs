@@ -54,7 +54,7 @@ impl Segment {
                 found = (found.0 + one, found.1.wrapping_add(hash));
             }
             if *expected.get_or_insert(found) != found {
-                return wrong(&self.data, "two tables hold different fingerprints");
+                return wrong(&self.data, "two tables contain different fingerprints");
             }
         }
         Ok(())

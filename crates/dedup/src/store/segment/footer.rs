@@ -135,7 +135,7 @@ impl Footer {
             bytes.split_last_chunk::<TAIL>().ok_or_else(|| corrupt("the file is cut"))?;
         let [a, b, c, d, e, f, g, h, v0, v1, v2, v3, c0, c1, c2, c3, magic @ ..] = *tail;
         if &magic != MAGIC {
-            return Err(corrupt("this is no segment, or it is cut"));
+            return Err(corrupt("not a segment, or truncated"));
         }
         let length = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let start = (before.len() as u64).checked_sub(length).map(|start| start as usize);
