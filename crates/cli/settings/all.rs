@@ -103,6 +103,9 @@ impl Source for Map<String, Value> {
     }
 }
 
+/// Settings whose values may contain passwords.
+pub(super) const SECRET: [&str; 3] = ["proxy", "header", "cookies"];
+
 impl Settings {
     fn read_groups<S: Source>(source: &S) -> Result<Self, S::Error> {
         source.group::<BTreeMap<Name, IgnoredAny>>()?;
@@ -141,7 +144,7 @@ impl Settings {
         let own = self.set()?;
         let held = below.set()?.into_iter().filter(|(name, _)| !own.contains_key(name));
         let held: Vec<String> = held
-            .map(|(name, value)| match super::file::SECRET.contains(&name.as_str()) {
+            .map(|(name, value)| match SECRET.contains(&name.as_str()) {
                 true => format!("--{name}"),
                 false => format!("--{name} {}", value.to_string().trim_matches('"')),
             })

@@ -3,14 +3,12 @@ use std::io::Read;
 use anyhow::{Context, Result};
 
 use super::Settings;
+use super::all::SECRET;
 use crate::exit::{USAGE, coded};
 use crate::spelling::guessed;
 
 /// The most bytes of a settings file.
 const MAX_SETTINGS: u64 = 4 << 20;
-
-/// Settings whose values may contain passwords.
-pub(super) const SECRET: [&str; 3] = ["proxy", "header", "cookies"];
 
 impl Settings {
     pub(crate) fn read(path: &std::path::Path) -> Result<Self> {

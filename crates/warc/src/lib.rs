@@ -3,6 +3,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod arc;
+mod head;
 mod location;
 mod member;
 mod packed;

@@ -4,9 +4,9 @@ use std::time::SystemTime;
 
 use hapax_fetch::Response;
 
+use crate::head::known_fields;
 use crate::member::{Deflater, Part};
 use crate::payload_digest;
-use crate::writer::known_fields;
 
 /// Compresses responses on any number of threads.
 ///
@@ -57,7 +57,7 @@ impl Packed {
             request => Some(Block::of(deflater, request)?),
         };
         let payload_digest = payload_digest(&response.raw);
-        let fields = known_fields(response, time, &whole, Some(&payload_digest));
+        let fields = known_fields(response, time, &whole.digest, Some(&payload_digest));
         let fields = deflater.part(&[&fields.before(whole.part.length())])?;
         Ok(Self { fields, whole, head, payload_digest, request })
     }

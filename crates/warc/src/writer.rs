@@ -3,13 +3,14 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::head::{Head, known_fields};
 use crate::location::{Location, name};
 use crate::member::{Deflater, Part, put_member};
 use crate::packed::{Block, Packed};
 use crate::payload_digest;
 use crate::reader::payload_digest_at;
 use crate::time::format_time;
-use hapax_fetch::{Response, one_line};
+use hapax_fetch::Response;
 
 /// The WARC-Profile of revisit records of near-duplicates, whose block is the whole response. Earlier versions wrote
 /// them; now such a page is a response record with [`NEAR_DUPLICATE_FIELD`].
@@ -22,67 +23,6 @@ const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identic
 
 const CONFORMS_TO: &str =
     "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
-
-/// Named fields, one a line. Names and values cannot contain line ends.
-#[derive(Debug, Default)]
-pub(crate) struct Head(Vec<u8>);
-
-/// Returns the fields of a record that are known before it is written: all except type, id and references.
-pub(crate) fn known_fields(
-    response: &Response,
-    time: SystemTime,
-    block: &Block,
-    payload_digest: Option<&str>,
-) -> Head {
-    let mut head = Head::default();
-    head.field("WARC-Date", &format_time(time));
-    head.field("WARC-Target-URI", response.url.as_str());
-    head.field("Content-Type", "application/http;msgtype=response");
-    head.field("WARC-Block-Digest", &block.digest);
-    if let Some(digest) = payload_digest {
-        head.field("WARC-Payload-Digest", digest);
-    }
-    if response.http2 {
-        head.field("WARC-Protocol", "h2");
-    }
-    if let Some(peer) = response.peer {
-        head.field("WARC-IP-Address", &peer.ip().to_string());
-    }
-    head
-}
-
-impl Head {
-    /// Returns the first fields of every record.
-    fn of(warc_type: &str, id: &str) -> Self {
-        let mut head = Self(b"WARC/1.1\r\n".to_vec());
-        head.field("WARC-Type", warc_type);
-        head.field("WARC-Record-ID", id);
-        head
-    }
-
-    fn extend(&mut self, other: &Self) {
-        self.0.extend(&other.0);
-    }
-
-    fn field(&mut self, name: &str, value: &str) {
-        self.0.extend(&*one_line(name.as_bytes()));
-        self.0.extend(b": ");
-        self.0.extend(&*one_line(value.as_bytes()));
-        self.0.extend(b"\r\n");
-    }
-
-    fn refer_to(&mut self, refers: &RefersTo) {
-        self.field("WARC-Refers-To", &format!("<{}>", refers.record));
-        self.field("WARC-Refers-To-Target-URI", &refers.url);
-    }
-
-    /// Returns the whole head of a record whose block has this length.
-    pub(crate) fn before(mut self, length: usize) -> Vec<u8> {
-        self.field("Content-Length", &length.to_string());
-        self.0.extend(b"\r\n");
-        self.0
-    }
-}
 
 /// Options of a [`Writer`].
 #[derive(Clone, Debug)]
@@ -213,19 +153,19 @@ impl Writer {
             }
             RecordKind::SameText(refers, place) if self.holds(place, &packed.payload_digest) => {
                 let digest = Some(packed.payload_digest.as_str());
-                let fields = known_fields(response, time, &packed.head, digest);
+                let fields = known_fields(response, time, &packed.head.digest, digest);
                 self.revisit(IDENTICAL_PROFILE, id, refers, &fields, &packed.head)?;
             }
             RecordKind::SameText(refers, _) | RecordKind::NearDuplicate(refers) => {
                 let mut head = Head::of("response", &format!("<{id}>"));
-                head.refer_to(refers);
+                head.refer_to(&refers.record, &refers.url);
                 head.field(NEAR_DUPLICATE_FIELD, &refers.evidence);
                 let start = self.deflater.part(&[&head.0])?;
                 put_member([&start, &packed.fields, &packed.whole.part].into_iter(), &mut self.out);
             }
             RecordKind::Unchanged(refers) => {
                 // A 304 has no payload: readers would take a digest of nothing for that of the page.
-                let fields = known_fields(response, time, &packed.head, None);
+                let fields = known_fields(response, time, &packed.head.digest, None);
                 self.revisit(UNCHANGED_PROFILE, id, refers, &fields, &packed.head)?;
             }
         }
@@ -257,7 +197,7 @@ impl Writer {
     ) -> io::Result<()> {
         let mut head = Head::of("revisit", &format!("<{id}>"));
         head.field("WARC-Profile", profile);
-        head.refer_to(refers);
+        head.refer_to(&refers.record, &refers.url);
         if let Some(date) = &refers.date {
             head.field("WARC-Refers-To-Date", date);
         }

@@ -473,10 +473,11 @@ impl Writer {
             }
             self.dropped.source = None;
         }
-        if let Some(canonical) = &page.document.canonical {
-            if let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth) {
-                self.frontier.push(Entry::page(url, entry.depth))?;
-            }
+        // A canonical URL outside the scope is not followed.
+        if let Some(canonical) = &page.document.canonical
+            && let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth)
+        {
+            self.frontier.push(Entry::page(url, entry.depth))?;
         }
         Ok(())
     }
