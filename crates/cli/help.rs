@@ -62,7 +62,7 @@ enum Asked {
 
 /// Returns the help that these words request of `crawl` itself, as clap's error. Help of commands is left to clap.
 pub(crate) fn of(words: &[OsString], command: Command) -> Option<clap::Error> {
-    let command = match asked(words, &command)? {
+    let mut command = match asked(words, &command)? {
         Asked::Short => command.override_help(SHORT),
         Asked::Long => {
             let limits = command.get_arguments().filter(|arg| is_defence(arg)).count();
@@ -79,7 +79,6 @@ pub(crate) fn of(words: &[OsString], command: Command) -> Option<clap::Error> {
             .disable_help_subcommand(true)
             .help_template("Limits against hostile servers and pages. A crawl and `crawl pages` have them.\n\n{options}\n"),
     };
-    let mut command = command;
     command.try_get_matches_from_mut(["crawl", "--help"]).err()
 }
 
