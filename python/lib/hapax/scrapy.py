@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+def _drop(message: str) -> DropItem:
+    """An expected drop: logged as INFO, not as a warning, by Scrapy 2.13 and later."""
+    try:
+        return DropItem(message, log_level="INFO")
+    except TypeError:
+        return DropItem(message)
+
+
 class DuplicatesPipeline:
     """Drops items whose page duplicates one of this run or of an earlier run."""
 
@@ -107,7 +115,7 @@ class DuplicatesPipeline:
             self._count(verdict.kind)
             return item
         self._count(line["kind"] if line is not None else "known")
-        raise DropItem(f"near-duplicate of {of}: {page.url}")
+        raise _drop(f"near-duplicate of {of}: {page.url}")
 
     def _page(self, adapter: ItemAdapter) -> Page | None:
         """The page of an item; ``None`` for items without a URL or a page."""

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hapax_page::Kind;
 use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
 
 use super::kind::page_kind;
 
@@ -24,6 +25,7 @@ fn said(error: &serde_json::Error) -> String {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Item {
     /// Its id.
+    #[serde(deserialize_with = "text_or_integer")]
     pub id: String,
     /// Its URL.
     pub url: Option<String>,
@@ -33,6 +35,31 @@ pub struct Item {
     text: Option<String>,
     html: Option<String>,
     path: Option<String>,
+}
+
+/// Reads an id: a string, or an integer as its digits.
+fn text_or_integer<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    struct Id;
+    impl Visitor<'_> for Id {
+        type Value = String;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a string or an integer")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
+            Ok(text.to_owned())
+        }
+
+        fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<String, E> {
+            Ok(number.to_string())
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<String, E> {
+            Ok(number.to_string())
+        }
+    }
+    from.deserialize_any(Id)
 }
 
 impl Item {
@@ -97,12 +124,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_integer_is_an_id_too() {
+        let id = |json: &str| Item::parse(json.as_bytes()).map(|item| item.id);
+        assert_eq!(id("{\"id\":7,\"text\":\"x\"}"), Ok("7".to_owned()));
+        assert_eq!(id("{\"id\":-7,\"text\":\"x\"}"), Ok("-7".to_owned()));
+        assert_eq!(id("{\"id\":\"7\",\"text\":\"x\"}"), Ok("7".to_owned()));
+    }
+
+    #[test]
     fn what_is_wrong_with_a_line_is_said_without_the_parsers_own_lines() {
         for (line, wanted) in [
             ("nonsense", "not a JSON object"),
             ("[1,2]", "not a JSON object"),
             ("7", "not a JSON object"),
-            ("{\"id\":7}", "invalid type: integer `7`, expected a string (column 7)"),
+            (
+                "{\"id\":7.5}",
+                "invalid type: floating point `7.5`, expected a string or an integer (column 9)",
+            ),
             ("{\"id\":", "EOF while parsing a value (column 6)"),
             ("{\"url\":\"u\"}", "missing field `id` (column 11)"),
         ] {
