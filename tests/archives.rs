@@ -174,7 +174,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
 }
 
 #[test]
-fn what_is_larger_than_a_body_may_be_or_has_no_address_is_named_and_the_rest_goes_on() {
+fn oversized_records_and_records_without_a_url_are_reported_and_the_rest_is_read() {
     let bench = Bench::new();
     let path = bench.path("forged.warc");
     let prose = |bytes: usize| {

@@ -5,7 +5,7 @@ use crate::helpers::pipe;
 use crate::support::{Bench, Page, Server, code, crawl, html, json_lines, prose, text, write};
 
 #[test]
-fn bad_seeds_are_said_before_anything_is_fetched() {
+fn bad_seeds_are_reported_before_any_request() {
     let bench = Bench::new();
     let run = |content: Option<&str>| {
         let path = bench.path("s.txt");
@@ -222,7 +222,7 @@ fn a_page_cannot_lead_into_the_private_network() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_used_is_said_before_anything_is_saved_or_removed() {
+fn an_invalid_setting_is_reported_before_anything_is_saved_or_removed() {
     let server = small_site();
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
@@ -287,7 +287,7 @@ fn files_that_no_crawl_wrote_are_never_removed() {
 }
 
 #[test]
-fn what_is_refused_is_not_saved_and_a_folder_without_a_crawl_is_no_empty_one() {
+fn refused_settings_are_not_saved_and_a_folder_without_a_crawl_is_an_error() {
     let server = small_site();
     let bench = Bench::new();
     let seeds = [server.url("/")];

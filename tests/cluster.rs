@@ -206,7 +206,7 @@ fn a_killed_worker_and_a_killed_master_lose_nothing() {
 }
 
 #[test]
-fn what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back() {
+fn a_returning_worker_drops_the_pages_that_others_took_over() {
     let Some(cluster) = RedisCluster::start() else { return };
     let address = cluster.address();
     let flags = flags(&address, "back");

@@ -33,7 +33,7 @@ fn a_place_that_cannot_be_written_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn calibrate_goes_round_no_circle() {
+fn calibrate_follows_no_symlink_cycle() {
     let bench = Bench::new();
     let folder = bench.path("pages");
     std::fs::create_dir(&folder).unwrap();
@@ -112,7 +112,7 @@ fn lines_on_stdin_may_be_gzipped() {
 }
 
 #[test]
-fn lines_that_are_wrong_are_told_by_their_own_number_alone() {
+fn bad_input_lines_are_reported_by_their_line_number_in_the_file() {
     let bench = Bench::new();
     let lines = bench.path("x.jsonl");
     write(&lines, "[1,2]\n{\"id\": 7}\n");
@@ -186,7 +186,7 @@ fn a_command_in_a_hint_can_be_copied() {
 }
 
 #[test]
-fn without_an_index_it_is_said_how_to_get_one() {
+fn a_search_without_an_index_reports_how_to_build_one() {
     let bench = Bench::new();
     two_pages(&bench, &["--no-index"]);
     for args in [&["search", "x"][..], &["export"]] {
@@ -203,7 +203,7 @@ fn without_an_index_it_is_said_how_to_get_one() {
 }
 
 #[test]
-fn what_could_not_be_done_is_not_told_as_done() {
+fn a_command_that_changed_nothing_fails_and_prints_no_success() {
     let bench = Bench::new();
     two_pages(&bench, &[]);
     let id = discarded(&bench);
@@ -218,7 +218,7 @@ fn what_could_not_be_done_is_not_told_as_done() {
 }
 
 #[test]
-fn small_slips_are_told() {
+fn small_command_line_mistakes_are_reported() {
     let bench = Bench::new();
     two_pages(&bench, &[]);
     let refused = |args: &[&str]| {

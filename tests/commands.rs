@@ -407,7 +407,7 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
 }
 
 #[test]
-fn the_figures_of_a_running_crawl_are_told_and_its_log_goes_to_a_file() {
+fn a_running_crawl_serves_metrics_and_writes_its_log_file() {
     use std::io::{Read, Write};
     let pages = (0..30).map(|n| {
         let path = if n == 0 { "/".to_owned() } else { format!("/p{n}") };
@@ -460,7 +460,7 @@ fn the_figures_of_a_running_crawl_are_told_and_its_log_goes_to_a_file() {
 }
 
 #[test]
-fn what_people_type_is_searched_and_what_is_exported_is_read_again() {
+fn queries_with_punctuation_are_searched_and_exports_are_read_again() {
     let bench = Bench::new();
     let page = format!("<title>What's new</title><h1>What's new</h1><p>{}</p>", prose(1, 10));
     write(&bench.path("a.html"), page);

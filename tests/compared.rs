@@ -115,7 +115,7 @@ fn without_texts_the_sketch_decides_and_an_upgrade_adds_them() {
 }
 
 #[test]
-fn damaged_texts_are_said_once_and_named_by_the_check() {
+fn damaged_texts_are_reported_once_and_listed_by_check() {
     let bench = Bench::new();
     let pages: Vec<(String, String)> = (0..20)
         .map(|at| (format!("http://shop.example/{at}"), whole("Tee", &prose(at + 1, 6))))

@@ -106,7 +106,7 @@ fn each_part_that_is_missing_or_broken_is_damage_by_its_name() {
 }
 
 #[test]
-fn what_a_crash_left_behind_the_committed_archive_is_no_damage() {
+fn crash_leftovers_after_the_committed_archive_are_not_damage() {
     let (server, bench) = (site(), Bench::new());
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     let archive = bench.data().join("pages/pages-00001.warc.gz");
@@ -139,7 +139,7 @@ fn a_folder_of_ones_own_is_no_damage_and_a_log_outlives_its_frontier() {
 }
 
 #[test]
-fn a_file_that_a_kill_left_half_made_is_made_anew() {
+fn a_half_created_frontier_file_is_replaced_after_a_kill() {
     let (server, bench) = (site(), Bench::new());
     std::fs::create_dir_all(bench.data().join("frontier")).unwrap();
     write(&bench.data().join("frontier/frontier.new"), vec![0; 4096]);
@@ -270,7 +270,7 @@ fn where_no_seed_gave_a_page_the_exit_code_is_4() {
 }
 
 #[test]
-fn who_reads_no_more_changes_no_exit_code_and_nothing_panics() {
+fn a_closed_output_pipe_changes_no_exit_code_and_causes_no_panic() {
     let (server, bench) = (site(), Bench::new());
     let closed = || {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -290,7 +290,7 @@ fn who_reads_no_more_changes_no_exit_code_and_nothing_panics() {
 }
 
 #[test]
-fn what_the_readers_of_a_log_cannot_use_is_damage() {
+fn an_unusable_log_line_is_damage() {
     let server = site();
     let swap = |data: &Path, name: &str, from: &str, to: &str| {
         let path = data.join(name);

@@ -52,7 +52,7 @@ fn a_page_that_is_kept_again_has_one_line_that_counts() {
 }
 
 #[test]
-fn what_a_recheck_takes_back_and_another_discards_is_not_told_as_restored() {
+fn a_page_rechecked_in_and_out_again_is_not_listed_as_restored() {
     let bench = cluster();
     let apply = |distance: &str, similarity: &str| {
         let flags = ["--similarity", similarity, "--similarity-same-host", similarity, "--apply"];
@@ -96,7 +96,7 @@ fn a_page_that_was_taken_back_and_given_up_leaves_nothing_in_log_and_counts() {
 }
 
 #[test]
-fn a_copy_is_explained_by_the_page_that_stands_for_it_now() {
+fn explain_names_the_current_representative_of_a_copy() {
     let (bench, server) = crawled();
     let print = server.url("/print/one");
     bench.run(&["duplicates", "keep", &print]);
@@ -170,7 +170,7 @@ fn clusters_are_sorted_and_written_as_a_table() {
 }
 
 #[test]
-fn what_would_be_restored_is_told_to_programs_too() {
+fn a_dry_run_of_restore_prints_json_and_csv() {
     let bench = cluster();
     let dry = ["duplicates", "restore", "--all", "--dry-run"];
     let rows = json_lines(bench.run(&[&dry[..], &["--json"]].concat()).as_bytes());
@@ -210,7 +210,7 @@ fn a_similarity_is_found_as_it_is_shown() {
 }
 
 #[test]
-fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
+fn a_repeated_or_hand_added_log_line_is_damage() {
     let bench = cluster();
     let log = bench.data().join("discarded.jsonl");
     let whole = std::fs::read_to_string(&log).unwrap();
@@ -239,7 +239,7 @@ fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
 }
 
 #[test]
-fn what_was_forgotten_is_not_said_to_be_in_a_log_that_has_no_line_of_it() {
+fn explain_names_the_decisions_file_for_a_forgotten_page() {
     let (bench, server) = crawled();
     let url = server.url("/print/one");
     bench.run(&["forget", &url]);

@@ -84,7 +84,7 @@ fn dedup_with_all_matches_lists_every_one() {
 }
 
 #[test]
-fn a_damaged_cache_is_set_aside_and_told_once_and_nothing_else_changes() {
+fn a_damaged_id_cache_is_set_aside_and_reported_once_without_other_effects() {
     let bench = Bench::new();
     let line = |id: &str, seed: u64| {
         serde_json::json!({"id": id, "text": prose(seed, 10)}).to_string() + "\n"

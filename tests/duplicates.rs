@@ -81,7 +81,7 @@ fn all_rows_of_a_filter_are_restored_and_an_equal_text_too() {
 }
 
 #[test]
-fn another_page_can_be_kept_and_the_choice_of_a_person_stands() {
+fn another_page_can_be_kept_and_no_crawl_reverts_that_choice() {
     let (bench, server) = crawled();
     bench.run(&["duplicates", "keep", &server.url("/print/one")]);
     assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
@@ -103,7 +103,7 @@ fn another_page_can_be_kept_and_the_choice_of_a_person_stands() {
 }
 
 #[test]
-fn what_is_forgotten_is_gone_and_its_copy_takes_its_place() {
+fn a_forgotten_page_is_removed_and_its_copy_takes_its_place() {
     let (bench, server) = crawled();
     bench.run(&["forget", &server.url("/two")]);
     let now = bench.found("when");
@@ -307,7 +307,7 @@ fn without_an_archive_a_near_duplicate_cannot_come_back_and_says_so() {
 }
 
 #[test]
-fn an_equal_copy_comes_back_with_its_own_text_though_another_page_stands_for_it_now() {
+fn an_exact_copy_is_restored_with_its_own_text_after_its_representative_changed() {
     let bench = Bench::new();
     let one = prose(1, 30);
     let changed = one.replacen("river", "rivulet", 1);
@@ -329,7 +329,7 @@ fn an_equal_copy_comes_back_with_its_own_text_though_another_page_stands_for_it_
 }
 
 #[test]
-fn what_was_discarded_for_a_restored_page_follows_when_that_is_undone() {
+fn duplicates_of_a_restored_page_move_when_the_restore_is_undone() {
     let bench = Bench::new();
     let one = prose(1, 30);
     let near = one.replacen("river", "rivulet", 1);
@@ -354,7 +354,7 @@ fn what_was_discarded_for_a_restored_page_follows_when_that_is_undone() {
 }
 
 #[test]
-fn what_a_person_restored_is_left_alone_by_rechecks_and_better_pages() {
+fn restored_pages_survive_rechecks_and_better_pages() {
     let bench = Bench::new();
     let one = prose(1, 30);
     let [x, a, b] =
@@ -381,7 +381,7 @@ fn a_dry_run_lists_all_that_it_would_restore() {
 }
 
 #[test]
-fn a_job_without_an_index_takes_out_what_it_discards() {
+fn a_run_without_an_index_still_removes_discarded_pages_from_the_index() {
     let bench = Bench::new();
     let one = prose(1, 30);
     stored(&bench, &[("http://a.example/long/path/x", paragraph(&one))], &[]);

@@ -8,7 +8,7 @@ use crate::helpers::article;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 #[test]
-fn what_is_left_is_named_and_a_crawl_that_could_not_reach_it_does_not_say_complete() {
+fn a_crawl_with_unreached_pages_lists_them_and_is_not_complete() {
     let mended = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&mended);
     let server = Server::answering(

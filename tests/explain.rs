@@ -52,7 +52,7 @@ fn the_place_in_the_queue_and_the_depth_are_those_of_the_crawl() {
 }
 
 #[test]
-fn what_was_refused_before_is_told_by_its_line_in_the_log() {
+fn explain_shows_the_log_line_of_an_earlier_refusal() {
     let server = site();
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-depth", "1"])), 0);

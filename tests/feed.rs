@@ -98,7 +98,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_feed_that_lies_is_found_out_and_what_it_spared_is_fetched() {
+fn a_false_feed_is_detected_and_its_skipped_pages_are_fetched() {
     let server = site();
     let honest = Bench::new();
     assert_eq!(code(&honest.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
@@ -150,7 +150,7 @@ fn a_page_whose_survivor_is_gone_or_out_of_reach_is_fetched() {
 }
 
 #[test]
-fn a_feed_that_was_changed_cut_or_is_none_is_refused_whole() {
+fn a_changed_truncated_or_invalid_feed_is_refused_completely() {
     let server = site();
     let bench = Bench::new();
     let feed = bench.path("a.feed.gz");
@@ -213,7 +213,7 @@ fn kept_of(bench: &Bench, server: &Server) -> usize {
 
 /// A security audit's feed: 300 true claims about the attacker's pages, 25 false ones about another host's.
 #[test]
-fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
+fn false_claims_about_one_host_are_detected_despite_true_claims_about_another() {
     let (attacker, victim) = (articles(10_000, 60, 5), articles(50_000, 25, 1));
     let mut claims = Vec::new();
     for at in 0..60 {

@@ -120,7 +120,7 @@ fn a_sitemap_that_moved_is_read_and_one_that_leads_away_brings_no_host_along() {
 }
 
 #[test]
-fn a_server_that_asks_to_wait_is_left_alone_so_long() {
+fn a_retry_after_header_is_obeyed() {
     let times = Arc::new(std::sync::Mutex::new(Vec::new()));
     let (seen, started) = (Arc::clone(&times), std::time::Instant::now());
     let server = Server::answering(
@@ -217,7 +217,7 @@ fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
 }
 
 #[test]
-fn headers_go_to_the_seeds_hosts_alone_and_cookies_to_nobody_unless_asked() {
+fn headers_go_only_to_seed_hosts_and_cookies_are_sent_only_on_request() {
     let other = Server::start(HashMap::from([("/".to_owned(), article(2))]));
     let link = other.url("/");
     let seed = Server::answering(
@@ -335,7 +335,7 @@ fn a_full_disk_is_seen_before_it_is_full() {
 }
 
 #[test]
-fn what_would_become_of_a_url_is_told_without_fetching_it() {
+fn explain_predicts_the_outcome_of_a_url_without_a_request() {
     let server = Server::start(HashMap::from([
         ("/".to_owned(), html(format!("<p>{}</p><a href=/copy>c</a>", prose(1, 9)))),
         ("/copy".to_owned(), html(format!("<p>{}</p>", prose(1, 9)))),
@@ -495,7 +495,7 @@ fn a_sitemap_that_robots_txt_names_may_be_as_long_as_any_url_of_the_crawl() {
 }
 
 #[test]
-fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
+fn recently_changed_sitemap_pages_are_fetched_first() {
     // The dates of all pages in each of four sitemaps; 2999 is not credible.
     let day = |ago: u64| {
         let ago = Duration::from_secs(ago * 24 * 60 * 60);

@@ -129,7 +129,7 @@ fn after_kills_and_a_crash_between_commits_each_page_is_counted_once_for_its_hos
 }
 
 #[test]
-fn lines_that_a_crash_left_behind_the_last_commit_are_shown_by_nobody() {
+fn log_lines_after_the_last_commit_are_never_shown() {
     let links: String = (0..60).map(|page| format!("<a href=/{page}>p</a>")).collect();
     let mut pages = HashMap::from([("/".to_owned(), article(1000, &links))]);
     pages.extend((0..60).map(|page| (format!("/{page}"), article(page / 3, ""))));

@@ -349,7 +349,7 @@ fn pages_fetched_with_a_header_or_cookies_are_for_their_owner_alone() {
 }
 
 #[test]
-fn nothing_is_written_through_a_link_that_lies_in_the_way() {
+fn output_is_never_written_through_a_symlink() {
     let (server, bench) = (site(), Bench::new());
     let victim = bench.path("victim");
     write(&victim, "precious");
@@ -473,7 +473,7 @@ fn a_result_in_shared_memory_is_a_file_like_any_other() {
 }
 
 #[test]
-fn what_is_said_of_a_bad_line_is_short_and_shows_no_password() {
+fn errors_about_bad_lines_are_short_and_show_no_password() {
     let bench = Bench::new();
     let long = "x".repeat(1 << 20);
     write(

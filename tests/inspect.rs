@@ -123,7 +123,7 @@ fn pages_answer_and_a_form_restores_without_any_script() {
 }
 
 #[test]
-fn nobody_else_can_change_or_read_anything() {
+fn inspect_refuses_requests_from_other_sites() {
     let (bench, _server) = crawled();
     let inspect = Inspect::start(&bench);
     let id = bench.id_of("/print/one");
@@ -194,7 +194,7 @@ pub(crate) fn hostile_site() -> Server {
 }
 
 #[test]
-fn what_the_web_wrote_is_text_in_page_and_report() {
+fn page_text_is_escaped_in_inspect_and_report() {
     let (bench, server) = (Bench::new(), hostile_site());
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
     let rows = bench.rows(&[]);

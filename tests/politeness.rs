@@ -9,7 +9,7 @@ use crate::helpers::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
 #[test]
-fn what_robots_txt_forbids_is_logged_at_once_and_costs_no_delay() {
+fn urls_forbidden_by_robots_txt_are_logged_at_once_without_delay() {
     let links: String = (0..1000).map(|n| format!("<a href=/no/{n}>n</a>")).collect();
     let first = format!("<p>{}</p>{links}<a href=/yes>y</a>", prose(1, 9));
     let server = Server::start(HashMap::from([

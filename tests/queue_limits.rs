@@ -53,7 +53,7 @@ fn links_beyond_the_limit_are_found_again_in_the_archive_without_a_request() {
 }
 
 #[test]
-fn so_are_those_beyond_the_bytes_of_all_queues() {
+fn links_beyond_the_byte_limit_of_all_queues_are_found_again() {
     let servers = [site(60, Duration::ZERO), site(60, Duration::ZERO)];
     let bench = Bench::new();
     let seeds = [servers[0].url("/"), servers[1].url("/")];
@@ -146,7 +146,7 @@ fn xml(text: &str) -> Page {
 }
 
 #[test]
-fn what_a_sitemap_lists_beyond_the_limit_is_read_there_again() {
+fn sitemap_entries_beyond_the_queue_limit_are_read_from_the_sitemap_again() {
     // Even if only one URL may be queued.
     for (limit, requests) in [("10", 4), ("3", 14), ("2", 20), ("1", 40)] {
         let server = listed(40);

@@ -72,7 +72,7 @@ fn a_recrawl_asks_only_for_what_has_changed() {
 }
 
 #[test]
-fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
+fn a_page_gone_at_a_recrawl_leaves_the_index_to_its_copy() {
     let version = Arc::new(AtomicUsize::new(1));
     let now = Arc::clone(&version);
     let server = Server::answering(
@@ -205,7 +205,7 @@ fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
 }
 
 #[test]
-fn a_recrawl_that_was_killed_goes_on_by_the_same_command_and_the_next_begins_anew() {
+fn a_killed_recrawl_resumes_with_the_same_command_and_the_next_starts_over() {
     let server = Server::slow(web(30, 2), Duration::from_millis(8));
     let bench = Bench::new();
     let seeds = [server.url("/")];
@@ -254,7 +254,7 @@ fn a_recrawl_that_only_waits_for_a_dead_host_has_come_to_its_end() {
 }
 
 #[test]
-fn a_recrawl_that_nobody_answers_says_so() {
+fn a_recrawl_without_any_response_says_so() {
     let server = Server::start(web(5, 1));
     let bench = Bench::new();
     let seeds = [server.url("/")];
@@ -304,7 +304,7 @@ fn a_recrawl_that_gets_failures_alone_says_so() {
 }
 
 #[test]
-fn what_has_not_changed_by_its_date_alone_is_a_revisit_in_the_archive() {
+fn a_page_unchanged_by_last_modified_is_archived_as_a_revisit() {
     const CHANGED: &str = "Wed, 21 Oct 2015 07:28:00 GMT";
     let server = Server::answering(
         Arc::new(move |path, head| match path {
@@ -401,7 +401,7 @@ fn a_recrawl_that_is_killed_while_it_queues_leaves_nothing_out() {
 }
 
 #[test]
-fn other_rules_begin_a_recrawl_anew() {
+fn changed_rules_restart_a_recrawl() {
     let server = Server::slow(web(30, 2), Duration::from_millis(4));
     let bench = Bench::new();
     let seeds = [server.url("/")];

@@ -92,7 +92,7 @@ fn a_recrawl_requests_whatever_may_have_passed() {
 }
 
 #[test]
-fn what_stays_refused_is_requested_once_by_each_recrawl() {
+fn refused_pages_are_requested_once_by_each_recrawl() {
     let (server, _) = refusing();
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &SMALL)), 0);

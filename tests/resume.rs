@@ -93,7 +93,7 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
 }
 
 #[test]
-fn of_what_was_committed_no_answer_stays_on_disk() {
+fn saved_answers_are_deleted_after_their_commit() {
     let server = Server::slow(web(40, 6), Duration::from_millis(12));
     let bench = Bench::new();
     let seeds = [server.url("/")];
@@ -239,7 +239,7 @@ fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
 }
 
 #[test]
-fn what_the_index_could_not_take_is_known_to_no_store_and_comes_again() {
+fn pages_of_a_failed_index_commit_are_in_no_store_and_are_fetched_again() {
     let server = Server::slow(web(30, 1), Duration::from_millis(10));
     let bench = Bench::new();
     let seeds = [server.url("/")];

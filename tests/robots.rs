@@ -191,7 +191,7 @@ fn a_file_that_is_busy_at_first_is_asked_for_again_when_it_says() {
 }
 
 #[test]
-fn of_a_host_that_cannot_be_asked_for_its_rules_nothing_is_asked() {
+fn a_host_without_reachable_robots_txt_gets_no_page_request() {
     // Its port is free when the listener is dropped, so connections are refused.
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = site(|_| Page { status: "502 Bad", ..missing() });

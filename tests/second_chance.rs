@@ -47,7 +47,7 @@ fn an_error_of_the_moment_is_tried_again_at_the_next_run() {
 }
 
 #[test]
-fn what_flags_left_out_comes_in_when_they_let_it() {
+fn pages_excluded_by_flags_are_fetched_when_the_flags_allow_them() {
     let (server, _) = site(|path, _| match path {
         "/robots.txt" => Page { body: b"User-agent: *\nDisallow: /closed\n".to_vec(), ..html("") },
         "/" => linking(1, &["/a", "/b", "/c", "/closed", "/large"]),
@@ -105,7 +105,7 @@ fn a_redirect_to_another_spelling_of_the_same_address_is_followed() {
 }
 
 #[test]
-fn what_a_seed_names_as_canonical_takes_no_scope_along() {
+fn the_canonical_url_of_a_seed_does_not_extend_the_scope() {
     let (other, _) = site(|_, _| article(9));
     let elsewhere = other.url("/");
     let (server, _) = site(move |path, _| match path {
@@ -119,7 +119,7 @@ fn what_a_seed_names_as_canonical_takes_no_scope_along() {
 }
 
 #[test]
-fn a_first_page_that_stands_for_all_addresses_is_kept() {
+fn a_start_page_served_at_every_url_is_kept() {
     let (server, _) = site(|path, _| match path {
         "/robots.txt" | "/sitemap.xml" => missing(),
         _ if path.starts_with("/p") => {
@@ -241,7 +241,7 @@ fn a_recrawl_goes_no_deeper_and_sees_new_titles_and_sitemaps() {
 }
 
 #[test]
-fn a_lost_index_is_said_and_what_was_fetched_makes_another() {
+fn a_lost_index_is_reported_and_can_be_rebuilt_from_the_archive() {
     let (server, _) = site(|path, _| match path {
         "/" => linking(1, &["/a"]),
         "/a" => article(2),
@@ -295,7 +295,7 @@ fn a_host_that_asks_for_long_pauses_is_left_alone() {
 }
 
 #[test]
-fn who_says_come_back_in_an_hour_is_asked_for_nothing_else() {
+fn a_host_with_a_long_retry_after_gets_no_other_request() {
     let paths: Vec<String> = (0..9).map(|i| format!("/p{i}")).collect();
     let (server, step) = site(move |path, step| match path {
         "/" => linking(1, &paths.iter().map(String::as_str).collect::<Vec<_>>()),

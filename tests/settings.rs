@@ -6,7 +6,7 @@ use crate::helpers::article;
 use crate::support::{Bench, Server, code, crawl, html, prose, text};
 
 #[test]
-fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back() {
+fn environment_variables_set_lists_and_switches_and_flags_override_them() {
     let server = Server::start(HashMap::from([
         ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a><a href=/c>c</a>", prose(1, 9)))),
         ("/b".to_owned(), article(2)),
@@ -30,7 +30,7 @@ fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back(
 }
 
 #[test]
-fn requests_at_a_time_are_one_at_least_and_as_many_as_anybody_asks_for() {
+fn concurrency_limits_accept_any_number_from_one() {
     let server = Server::start(HashMap::from([("/".to_owned(), article(1))]));
     let bench = Bench::new();
     for flag in ["--concurrency", "--per-host"] {
@@ -45,7 +45,7 @@ fn requests_at_a_time_are_one_at_least_and_as_many_as_anybody_asks_for() {
 }
 
 #[test]
-fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
+fn a_limit_can_be_removed_and_misspelt_environment_variables_are_reported() {
     let server = Server::start(HashMap::from([
         ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a>", prose(1, 9)))),
         ("/b".to_owned(), article(2)),

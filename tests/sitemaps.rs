@@ -26,7 +26,7 @@ fn details(bench: &Bench, reason: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_sitemap_brings_pages_of_other_hosts_of_the_crawl_and_tells_of_all_others() {
+fn a_sitemap_adds_pages_of_crawled_hosts_and_reports_all_other_hosts() {
     let other = Server::start(HashMap::from([
         ("/".to_owned(), article(1)),
         ("/far".to_owned(), article(2)),
@@ -60,7 +60,7 @@ fn a_sitemap_brings_pages_of_other_hosts_of_the_crawl_and_tells_of_all_others() 
 }
 
 #[test]
-fn what_a_sitemap_holds_beyond_the_limits_is_told() {
+fn sitemap_content_beyond_the_limits_is_reported() {
     let long = format!("/{}", "x".repeat(2100));
     let maps: String = (0..1500)
         .map(|n| format!("<sitemap><loc>/{n}/{}</loc></sitemap>", "y".repeat(2030)))
@@ -97,7 +97,7 @@ fn what_a_sitemap_holds_beyond_the_limits_is_told() {
 }
 
 #[test]
-fn what_a_damaged_sitemap_holds_is_read_up_to_the_damage_and_the_rest_is_told() {
+fn a_damaged_sitemap_is_read_up_to_the_damage_and_reported() {
     let whole = listed(["/a".to_owned(), "/b".to_owned()]);
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     std::io::Write::write_all(&mut gz, whole.as_bytes()).unwrap();

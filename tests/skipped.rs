@@ -23,19 +23,15 @@ const ELSEWHERE: [(&str, &str, &str); 7] = [
     (
         "revisit",
         "tests/stored_pages.rs",
-        "a_payload_is_found_in_whatever_file_it_lies_and_what_has_none_is_named",
+        "a_revisit_payload_is_found_in_any_input_file_and_a_missing_one_is_reported",
     ),
     ("feed", "tests/feed.rs", "the_second_crawl_spares_what_the_first_one_found_and_loses_nothing"),
     (
         "feed-distrusted",
         "tests/feed.rs",
-        "a_feed_that_lies_is_found_out_and_what_it_spared_is_fetched",
+        "a_false_feed_is_detected_and_its_skipped_pages_are_fetched",
     ),
-    (
-        "lease-lost",
-        "tests/cluster.rs",
-        "what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back",
-    ),
+    ("lease-lost", "tests/cluster.rs", "a_returning_worker_drops_the_pages_that_others_took_over"),
     // Only a defect causes it: the test makes a future panic.
     ("extraction", "crates/crawl/src/fetch.rs", "a_panic_is_caught_and_a_result_is_not_touched"),
 ];

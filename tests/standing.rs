@@ -33,7 +33,7 @@ fn site(later: Arc<AtomicBool>) -> Server {
 }
 
 #[test]
-fn a_redirect_stands_behind_the_page_that_is_kept_and_of_none_it_is_said() {
+fn redirects_are_listed_with_their_kept_page_and_reported_if_it_is_gone() {
     let later = Arc::new(AtomicBool::new(false));
     let server = site(Arc::clone(&later));
     let bench = Bench::new();

@@ -71,7 +71,7 @@ fn a_copy_in_our_own_archive_is_a_duplicate_again() {
 }
 
 #[test]
-fn a_payload_is_found_in_whatever_file_it_lies_and_what_has_none_is_named() {
+fn a_revisit_payload_is_found_in_any_input_file_and_a_missing_one_is_reported() {
     let bench = Bench::new();
     let [early, middle, late] = ["1.warc", "2.warc.gz", "3.warc"].map(|name| bench.path(name));
     let refers = |url: &str| {
@@ -229,7 +229,7 @@ fn status_says_what_stored_pages_left_beside_a_crawl() {
 }
 
 #[test]
-fn what_links_only_a_crawl_was_given_leaves_nothing_out_of_stored_pages() {
+fn the_links_only_setting_does_not_affect_stored_pages() {
     let bench = Bench::new();
     let page = format!("<title>One</title><h1>One</h1><p>{}</p>", prose(1, 10));
     std::fs::write(bench.path("a.html"), page).unwrap();

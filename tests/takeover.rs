@@ -39,7 +39,7 @@ fn kept(first: &Value, second: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_mirror_with_text_of_its_own_never_replaces_a_page_of_another_site() {
+fn a_mirror_with_additional_text_never_replaces_a_page_of_another_site() {
     let (title, original) = ("The bridge at night", article(3, 0));
     // Each second address has a feature of a better one: canonical to itself, https, short, early.
     for (victim, mirror) in [

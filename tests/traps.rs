@@ -255,7 +255,7 @@ fn filters_in_any_combination_end() {
 }
 
 #[test]
-fn a_part_that_matters_after_all_is_found_out_and_nothing_is_lost() {
+fn a_wrong_url_rule_is_withdrawn_and_no_page_is_lost() {
     // The first forty items are equal, all others have different texts.
     let items = 120;
     let server = Server::answering(

@@ -533,7 +533,7 @@ fn answer(stream: &mut TcpStream, path: &str, rows: &[Row], port: u16) {
 }
 
 #[test]
-fn what_servers_answer_becomes_what_it_should() {
+fn each_server_response_has_its_documented_outcome() {
     let rows = Arc::new(zoo());
     assert!(rows.len() >= 150, "{}", rows.len());
     let (port, asked) = serve(Arc::clone(&rows));

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_of_every_command_may_stand_before_it_and_one_of_a_crawl_may_not() {
+    fn common_flags_may_precede_the_command_and_crawl_flags_may_not() {
         let (args, _) = given(&["--config", "c.toml", "-q", "status"], &[]).unwrap();
         assert!(args.common.quiet && args.common.config.is_some());
         assert!(matches!(args.command, Some(args::Command::Status { .. })));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_below_zero_is_wrong_as_a_value() {
+    fn a_negative_value_is_reported_as_an_invalid_value() {
         for (words, said) in [
             (&["--delay", "-1s"][..], "is not a duration"),
             (&["--max-pages", "-1"], "whole number below 2^64"),
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_the_environment_that_are_none_are_told() {
+    fn unknown_hapax_environment_variables_are_reported() {
         let environment = [("HAPAX_MAX_PAGE", "5"), ("HAPAX_DELAY", "1s"), ("HOME", "/")];
         let (_, unknown) = given(&["status"], &environment).unwrap();
         let said =
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_variable_is_none_but_for_a_list() {
+    fn an_empty_environment_variable_counts_as_unset_except_for_a_list() {
         let mut kept = Vec::new();
         let mut let_go = Vec::new();
         let mut all = Vec::new();

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_somebody_lets_point_here_reads_nothing() {
+    fn a_foreign_host_name_cannot_read_the_metrics() {
         let asked = |address: &str, host: &str| {
             let headers = [(header::HOST, host.parse().unwrap())].into_iter().collect();
             may_read(address.parse().unwrap(), &headers)

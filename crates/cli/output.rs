@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_read_well() {
+    fn numbers_sizes_and_durations_are_formatted_for_people() {
         assert_eq!((number(1_234_567).as_str(), number(12).as_str()), ("1,234,567", "12"));
         assert_eq!([counted(1, "seed"), counted(2000, "page")], ["1 seed", "2,000 pages"]);
         assert_eq!((bytes(1536).as_str(), bytes(10).as_str()), ("1.5 KiB", "10 B"));

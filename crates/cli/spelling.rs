@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_that_is_none_is_guessed() {
+    fn an_unknown_value_gets_a_spelling_suggestion() {
         let said = "unknown variant `hots`, expected one of `host`, `domain`, `any`";
         assert_eq!(guessed(said), format!("{said}; did you mean `host`?"));
         let said = "unknown variant `simhsh`, expected `default` or `simhash`";

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_files_or_folders_is_found_and_names_that_are_handed_on_make_none() {
+    fn import_cycles_are_found_and_reexports_make_none() {
         let folder = tempfile::tempdir().unwrap();
         let sound = [
             ("lib.rs", "mod a;\nmod b;\nmod c;\npub use a::A;\npub use b::{B, inner::C};\n"),

@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_asked_for_of_many_kills_alone() {
+    fn kill_shares_are_required_only_of_1000_or_more_kills() {
         let hits = |open, merge| Hits { open, merge };
         assert!(shares(50, &hits(0, 0)).is_ok() && shares(999, &hits(0, 0)).is_ok());
         assert!(shares(1000, &hits(300, 100)).is_ok());

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_that_tells_of_no_branches_is_blind() {
+    fn a_fuzz_target_without_coverage_counts_as_blind() {
         let said =
             "#2\tpulse  cov: 9 ft: 3\n#117\tINITED cov: 1204 ft: 3100 corp: 80/9Kb exec/s: 0\n";
         assert_eq!(covered(said), 1204);

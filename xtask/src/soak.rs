@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_noticed() {
+    fn growing_memory_fails_the_soak_test() {
         assert!(judge(&samples(|_| 200.0)).is_ok());
         assert!(judge(&samples(|second| 100.0 + second)).is_err());
         assert!(judge(&[]).is_err());

@@ -359,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opens_take_a_second_but_for_one_that_meets_something_else() {
+    fn opens_pass_within_a_second_with_one_outlier_allowed() {
         let opens = |tenths: &[u64]| {
             let mut times: Vec<_> = tenths.iter().map(|t| Duration::from_millis(t * 100)).collect();
             judge_opens(&mut times, OPEN)
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_filled_and_waits_to_be_told() {
+    fn a_child_rejects_unknown_modes_and_in_memory_counts_uncompacted_rows() {
         let folder = tempfile::tempdir().unwrap();
         assert!(child(&folder.path().to_string_lossy(), "none", 1).is_err());
         let store = Store::open(folder.path(), Life::Full.options()).unwrap();

@@ -13,7 +13,7 @@ use crate::exit::{COMPLETE, DAMAGED, WRITE, advice_on_index, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
 
 /// A part, with its result in words.
-type Told = (&'static str, Result<String>);
+type SharedVerdict = (&'static str, Result<String>);
 
 pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
@@ -24,19 +24,20 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         index: saved.settings.index(),
     });
     let parts = check(data, expected)?;
-    let mut told: Vec<Told> = parts.into_iter().map(|part| tell(data, part)).collect();
+    let mut told: Vec<SharedVerdict> = parts.into_iter().map(|part| tell(data, part)).collect();
     if saved.is_none()
         && let Some(error) = without_settings(data)
     {
         // After the parts that the store describes.
-        let own = |(name, _): &Told| ["pages", "frontier", "summary", "skipped"].contains(name);
+        let own =
+            |(name, _): &SharedVerdict| ["pages", "frontier", "summary", "skipped"].contains(name);
         let at = told.iter().position(own).unwrap_or(told.len());
         told.insert(at, ("settings", Err(error)));
     }
     report(&told, json)
 }
 
-fn tell(data: &Path, CheckedPart { part, result }: CheckedPart) -> Told {
+fn tell(data: &Path, CheckedPart { part, result }: CheckedPart) -> SharedVerdict {
     let told = match result {
         Ok(contents) => Ok(words(&contents)),
         Err(error) => {
@@ -87,9 +88,9 @@ fn words(contents: &Contents) -> String {
     }
 }
 
-fn report(parts: &[Told], json: bool) -> Result<u8> {
+fn report(parts: &[SharedVerdict], json: bool) -> Result<u8> {
     let well = parts.iter().all(|(_, result)| result.is_ok());
-    let say = |(_, result): &Told| match result {
+    let say = |(_, result): &SharedVerdict| match result {
         Ok(text) => text.clone(),
         Err(error) => format!("{error:#}"),
     };
@@ -100,7 +101,7 @@ fn report(parts: &[Told], json: bool) -> Result<u8> {
             .collect();
         format!("{}\n", output::json(&json!({"ok": well, "parts": rows})))
     } else {
-        let mark = |part: &Told| match part.1.as_ref().map_err(code_of) {
+        let mark = |part: &SharedVerdict| match part.1.as_ref().map_err(code_of) {
             Ok(_) => "ok     ",
             // The part may be intact: this user or system may not open it.
             Err(WRITE) => "UNKNOWN",

@@ -18,7 +18,7 @@ use hapax_data::{Cluster, Row, Rows, clusters};
 /// Copies shown of a cluster.
 const FEW_COPIES: usize = 5;
 /// Clusters shown without `--limit` and `--json`.
-const FEW: usize = 100;
+const DEFAULT_ROWS: usize = 100;
 
 pub(super) fn run(args: &ListArgs) -> Result<u8> {
     let opened = open_all(&args.data)?;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
     sort(&mut clusters, args.sort, args.reverse);
     let total = clusters.len();
     let whole = args.json || args.csv;
-    let limit = args.limit.unwrap_or(if whole { usize::MAX } else { FEW });
+    let limit = args.limit.unwrap_or(if whole { usize::MAX } else { DEFAULT_ROWS });
     let page = clusters.into_iter().skip(args.offset).take(limit);
     let mut out = Sink::create(None)?;
     if args.csv {

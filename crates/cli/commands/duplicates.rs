@@ -16,7 +16,7 @@ use crate::shell::shell_path;
 use hapax_data::{Heads, Row, Rows, Shown, must_hold_pages, tables};
 
 /// Rows shown without `--limit` and `--json`.
-const FEW: usize = 1000;
+const DEFAULT_ROWS: usize = 1000;
 
 /// A row as `list --json` prints it: the line of the log and its page's current state.
 pub(crate) fn json_row(rows: &Rows, line: &Row, shown: Shown) -> Result<Value> {
@@ -110,7 +110,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
     let logs: Vec<_> = opened.iter().map(|log| (log, log.heads())).collect();
     let found = wanted_of_all(&logs, args)?;
     let whole = args.json || args.csv;
-    let limit = args.limit.unwrap_or(if whole { usize::MAX } else { FEW });
+    let limit = args.limit.unwrap_or(if whole { usize::MAX } else { DEFAULT_ROWS });
     let page = found.iter().skip(args.offset).take(limit);
     let mut out = Sink::create(None)?;
     if args.csv {
@@ -249,7 +249,7 @@ mod tests {
     use super::cell;
 
     #[test]
-    fn what_the_web_wrote_is_no_formula_in_a_table() {
+    fn page_text_never_becomes_a_formula_in_a_csv_cell() {
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
             assert_eq!(cell(formula.to_owned()), format!("'{formula}"));
         }

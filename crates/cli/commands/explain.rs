@@ -25,7 +25,7 @@ use hapax_data::inputs::{page_kind, read};
 use hapax_data::read_only;
 
 /// Blocks and words shown without `--all`.
-const FEW: usize = 24;
+const DEFAULT_ROWS: usize = 24;
 const WIDTH: usize = 72;
 /// The two pages in a sentence.
 const NAMES: [&str; 2] = ["the first", "the second"];
@@ -97,7 +97,7 @@ fn two(args: &ExplainArgs, second: &Path, settings: &Settings) -> Result<u8> {
 
 /// Blocks and words that are shown.
 pub(super) const fn shown(args: &ExplainArgs) -> usize {
-    if args.all { usize::MAX } else { FEW }
+    if args.all { usize::MAX } else { DEFAULT_ROWS }
 }
 
 fn open(path: &Path, url: Option<&String>, recipe: Recipe) -> Result<Page> {

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn that_none_fits_is_said_with_what_the_smallest_takes() {
+    fn a_plan_without_a_fitting_layout_reports_the_smallest_size() {
         let table = |memory: Option<u64>| {
             let found = plans(1_000_000_000, 3, memory.map(|bytes| bytes as f64)).unwrap();
             to_table(1_000_000_000, 3, memory, &found)
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
+    fn numbers_have_thousands_separators() {
         assert_eq!(
             [short(262_144.0), short(8.0), short(0.25), short(1e6)],
             ["262,144", "8", "0.2", "1,000,000"]

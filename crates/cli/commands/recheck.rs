@@ -13,7 +13,7 @@ use crate::output::{self, counted, escape, line, number};
 use hapax_data::{Rows, must_hold_pages};
 
 /// Changes shown without `--json`.
-const FEW: usize = 20;
+const DEFAULT_ROWS: usize = 20;
 
 pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     let data = &args.data.data;
@@ -70,7 +70,7 @@ fn list(args: &RecheckArgs, changes: &[Rechecked]) -> Result<Counts> {
             let row = json!({"url": url, "id": change.row, "verdict": if of.is_some() { "discarded" } else { "kept" },
                 "of": of.map(|of| json!({"url": of})), "distance": near.map(|n| n.distance), "similarity": near.and_then(|n| n.similarity)});
             writeln!(out, "{}", output::json(&row))?;
-        } else if *count <= FEW as u64 {
+        } else if *count <= DEFAULT_ROWS as u64 {
             match of {
                 Some(of) => writeln!(
                     out,
@@ -90,7 +90,7 @@ fn list(args: &RecheckArgs, changes: &[Rechecked]) -> Result<Counts> {
 fn sum_up(args: &RecheckArgs, nothing: bool, counts: Counts) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let [kept, discarded, for_others] = counts;
-    let left: u64 = counts.map(|count| count.saturating_sub(FEW as u64)).iter().sum();
+    let left: u64 = counts.map(|count| count.saturating_sub(DEFAULT_ROWS as u64)).iter().sum();
     if left > 0 {
         writeln!(out, "... and {} more: --json", number(left))?;
     }

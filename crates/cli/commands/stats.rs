@@ -10,7 +10,7 @@ use crate::output::{self, bytes, counted, line, number};
 use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES, must_hold_pages};
 
 /// Hosts shown without `--json`.
-const FEW: usize = 15;
+const DEFAULT_ROWS: usize = 15;
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let mut stats: Option<LogStats> = None;
@@ -61,8 +61,8 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     writeln!(out, "\nLanguage")?;
     bars(&mut out, stats.languages.into_iter().collect())?;
     writeln!(out, "\nHost")?;
-    let more = stats.hosts.len().saturating_sub(FEW);
-    for host in stats.hosts.iter().take(FEW) {
+    let more = stats.hosts.len().saturating_sub(DEFAULT_ROWS);
+    for host in stats.hosts.iter().take(DEFAULT_ROWS) {
         writeln!(
             out,
             "  {:<40} {:>9}  {}",

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_marked_by_word_and_what_does_not_is_counted() {
+    fn columns_mark_changed_words_and_count_equal_lines() {
         let text = shown("a\nb\nthe old river\nd\ne", "a\nb\nthe new river\nd\ne", 60);
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_another_site_makes_is_refused_but_for_a_link_to_the_overview() {
+    fn cross_site_requests_are_refused_except_links_to_the_overview() {
         let guard = Guard::new("127.0.0.1:7878".parse().unwrap());
         let may = |method: &Method, path: &str, list: &[(&'static str, &'static str)]| {
             let headers = list

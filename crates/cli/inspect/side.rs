@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_marked_and_nothing_of_a_page_is_markup() {
+    fn side_by_side_marks_changed_words_and_escapes_page_markup() {
         let html = side_by_side("the old <script>\nb", "the new <script>\nb").into_string();
         assert!(html.contains("the <del>old</del> &lt;script&gt;"), "{html}");
         assert!(html.contains("the <ins>new</ins> &lt;script&gt;"), "{html}");

@@ -95,7 +95,7 @@ fn every_limit_comes_from_its_flag_to_where_it_acts_and_nonsense_is_refused() {
 }
 
 #[test]
-fn every_defence_is_tried_above_and_stands_in_the_long_help_alone() {
+fn every_defence_flag_is_tested_and_appears_only_in_the_long_help() {
     let mut command = Settings::augment_args(Command::new("crawl"));
     for arg in command.get_arguments() {
         let variable = format!("HAPAX_{}", arg.get_id().as_str().to_uppercase());

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_address_is_said_and_a_password_is_not() {
+    fn a_bad_cluster_address_is_reported_without_its_password() {
         for bad in ["127.0.0.1:7000", "http://a:1", "redis://a:x"] {
             let error = Link::open(bad, Duration::ZERO).unwrap_err();
             assert!(matches!(error, Error::Address { .. }), "{bad}: {error}");

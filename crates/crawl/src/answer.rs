@@ -216,7 +216,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_frame_that_was_cut_or_changed_is_none() {
+    fn a_truncated_or_changed_frame_is_rejected() {
         let (entry, before) = answer("http://a.example/", 200, "text");
         let bytes = whole(&entry, &before);
         for cut in 0..bytes.len() {
@@ -234,7 +234,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_again_is_not_kept() {
+    fn an_answer_that_could_not_be_parsed_later_is_not_saved() {
         let (entry, mut packed) = answer("http://a.example/", 200, "text");
         assert!(frame(&entry, &packed).is_some());
         for status in [429, 503] {

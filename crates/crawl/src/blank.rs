@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_noted_is_read_again() {
+    fn a_blank_page_note_round_trips() {
         let kept = [Kept { title: 1, url: 2 }, Kept { title: u64::MAX, url: u128::MAX }];
         let note: Vec<u8> = kept.iter().flat_map(to_note).collect();
         assert_eq!(read_note(&note), kept);

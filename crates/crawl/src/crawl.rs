@@ -421,9 +421,9 @@ fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
 }
 
 /// The implementation of [`Fetch`], and the built-in client if that is the implementation.
-type Way = (Arc<dyn Fetch>, Option<Arc<Fetcher>>);
+type FetchParts = (Arc<dyn Fetch>, Option<Arc<Fetcher>>);
 
-fn way(own: Option<Arc<dyn Fetch>>, client: hapax_fetch::Options) -> Result<Way> {
+fn way(own: Option<Arc<dyn Fetch>>, client: hapax_fetch::Options) -> Result<FetchParts> {
     if let Some(own) = own {
         return Ok((own, None));
     }
@@ -444,7 +444,7 @@ pub(crate) fn page_limits(config: &Config) -> hapax_extract::Limits {
 
 fn shared_by_tasks(
     config: &Config,
-    (fetch, http): Way,
+    (fetch, http): FetchParts,
     (frontier, stats, feeds): (&Arc<dyn Frontier>, &Arc<Stats>, &Arc<Feeds>),
     (rules, url_rules): (&Rules, &Arc<UrlRules>),
     committer: &Committer,

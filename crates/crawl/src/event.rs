@@ -157,10 +157,10 @@ impl<E: Into<BoxError>> Observed for std::result::Result<(), E> {
     }
 }
 
-type Told = dyn FnMut(&Event<'_>) -> std::result::Result<(), BoxError> + Send;
+type SharedVerdict = dyn FnMut(&Event<'_>) -> std::result::Result<(), BoxError> + Send;
 
 #[derive(Default)]
-pub(crate) struct Observer(Option<Box<Told>>);
+pub(crate) struct Observer(Option<Box<SharedVerdict>>);
 
 impl std::fmt::Debug for Observer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

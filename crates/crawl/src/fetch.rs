@@ -17,9 +17,9 @@ use super::admission::Admission;
 use super::admit::{Knowledge, Stage, admit};
 use super::answer::{Answer, is_failure};
 use super::backoff::backoff;
+use super::concurrency::LeaseSlot;
 use super::context::Shared;
 use super::host_rules::{HostRule, Source};
-use super::lanes::Place;
 use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
 use super::page::{PageWork, Unread, read_response};
@@ -50,7 +50,7 @@ pub(super) async fn work(
     shared: Arc<Shared>,
     mut lease: Lease,
     answers: mpsc::Sender<Message>,
-    mut place: Place,
+    mut place: LeaseSlot,
 ) {
     let worked = match within_budget(&shared, &mut lease) {
         Err(early) => early,
@@ -151,7 +151,7 @@ impl Knowledge for AtLease<'_> {
     }
 }
 
-async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> Worked {
+async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot) -> Worked {
     let url = lease.entry.url.clone();
     // The URL may have been queued under other rules, or by a worker whose scope includes the target of a moved seed.
     let Ok(admission) = admit(
@@ -224,7 +224,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> 
 async fn request(
     shared: &Shared,
     lease: &Lease,
-    place: &mut Place,
+    place: &mut LeaseSlot,
 ) -> Result<Answer, hapax_fetch::Error> {
     let url = &lease.entry.url;
     let known =
@@ -493,7 +493,7 @@ async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
 async fn ask_robots(
     shared: &Shared,
     lease: &Lease,
-    place: &mut Place,
+    place: &mut LeaseSlot,
 ) -> Result<(), (Refusal, Source)> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(());

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_taken_in_is_what_a_changed_rule_has_refused() {
+    fn a_changed_rule_readmits_only_the_reasons_it_refused() {
         let identity = |change: fn(&mut Config)| {
             let mut config = Config::default();
             change(&mut config);

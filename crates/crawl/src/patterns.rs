@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_duplicates_is_left_out_but_for_checks_and_only_on_a_large_host() {
+    fn a_duplicate_url_pattern_is_skipped_except_samples_only_on_large_hosts() {
         let mut patterns = Patterns::default();
         for i in 0..MIN_PAGES {
             patterns.saw(&url(&format!("http://a.example/print/{i}?sid={i}&x=1")), true);

@@ -239,7 +239,7 @@ mod tests {
     use crate::host_rules::Held;
 
     #[test]
-    fn sitemaps_on_other_hosts_are_taken_and_of_traps_the_log_tells() {
+    fn robots_sitemaps_on_other_hosts_are_taken_and_trap_urls_are_returned_for_the_log() {
         let long = format!("http://a.example/{}", "x/".repeat(5000));
         let text = format!(
             "Sitemap: mine.xml\nSitemap: http://b.example/its.xml\nSitemap: {long}\nSitemap: ftp://a.example/x\n"
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_a_wrong_clock_dated_into_the_future_is_not_fresh() {
+    fn a_robots_copy_dated_in_the_future_is_not_fresh() {
         let note = |seconds: u64| [&seconds.to_le_bytes()[..], b"Disallow: /"].concat();
         let age = |seconds| read_note(&note(seconds)).map(|(age, _)| age).unwrap();
         assert!(age(seconds_now()) < VALID);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_redirects_with_long_pauses_fits_into_the_time_of_all_tries() {
+    fn the_robots_txt_timeout_allows_for_a_chain_of_delayed_redirects() {
         assert_eq!(time_of_all_tries(Duration::ZERO), WITHIN);
         let pause = Duration::from_secs(10);
         let chain = pause * MAX_ROBOTS_REDIRECTS;
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_looked_for_again_when_its_own_time_is_over() {
+    fn cached_robots_rules_are_requested_again_after_they_expire() {
         let mut held = Held::default();
         let cell = held.cell("a");
         assert!(Arc::ptr_eq(&cell, &held.cell("a")), "nobody has filled it yet");
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_any_kind_is_told_from_none() {
+    fn any_robots_response_is_distinguished_from_no_response() {
         assert_eq!(answers("status 503"), Some(true));
         assert_eq!(answers("too-large: more than 1 MB"), Some(true));
         assert_eq!(answers("timeout: within 15 s"), Some(false));

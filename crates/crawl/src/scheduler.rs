@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use hapax_frontier::Next;
 use tokio::sync::mpsc;
 
+use crate::concurrency::ConcurrencyLimit;
 use crate::context::Shared;
 use crate::control::{Asked, Control, StopHandle};
 use crate::error::Result;
 use crate::fetch::work;
-use crate::lanes::Lanes;
 use crate::message::Message;
 use crate::run_limits::RunLimits;
 use crate::summary::Stop;
@@ -38,7 +38,7 @@ pub(crate) async fn schedule(
     concurrency: usize,
     handle: &StopHandle,
 ) -> Result<Stop> {
-    let lanes = Lanes::new(concurrency, &shared.patience, control);
+    let lanes = ConcurrencyLimit::new(concurrency, &shared.patience, control);
     let mut tasks = tokio::task::JoinSet::new();
     let stop = loop {
         if control.failed.load(Relaxed) {

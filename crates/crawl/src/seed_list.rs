@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_told_from_pages_by_what_they_hold() {
+    fn url_lists_are_distinguished_from_pages_by_content() {
         let some = |paths: &[&str]| Some(paths.iter().map(|path| (*path).to_owned()).collect());
         let map = "<urlset><url><loc>http://a.example/1</loc></url></urlset>";
         assert_eq!(listed("/map", "text/html", map), some(&["/1"]));

@@ -10,7 +10,7 @@ use hapax_dedup::{Document, Neighbour, Record, Verdict};
 
 use super::commit::{Committer, GROUP_PAGES};
 use super::page::PageWork;
-use super::verdicts::{Asked, Told, Verdicts};
+use super::verdicts::{Asked, SharedVerdict, Verdicts};
 
 /// Number of the last records to verify at the start: two groups, with a record of another worker's page for each
 /// page.
@@ -45,8 +45,8 @@ impl Committer {
         self.ask_ahead_of(&documents)?;
         for record in &records {
             let who = match self.ask_all(&record.document())? {
-                Some(Told::Duplicate(of)) => self.url_of(of.id)?,
-                Some(Told::Taken) if !self.owns(&record.key)? => "the same URL".to_owned(),
+                Some(SharedVerdict::Duplicate(of)) => self.url_of(of.id)?,
+                Some(SharedVerdict::Taken) if !self.owns(&record.key)? => "the same URL".to_owned(),
                 _ => continue,
             };
             let url = String::from_utf8_lossy(&record.key).into_owned();
@@ -68,19 +68,19 @@ impl Committer {
     }
 
     /// Requests the verdict of all workers about a page; `None` if the crawl is not shared.
-    pub(super) fn ask_all(&mut self, document: &Document<'_>) -> Result<Option<Told>> {
+    pub(super) fn ask_all(&mut self, document: &Document<'_>) -> Result<Option<SharedVerdict>> {
         let Some(shared) = &mut self.shared else { return Ok(None) };
         let verdict = match shared.ahead.remove(document.key) {
             Some(verdict) => Some(verdict),
             None => shared.verdicts.documents().offer_many(std::slice::from_ref(document))?.pop(),
         };
         let of = match verdict {
-            Some(Verdict::New(_)) => return Ok(Some(Told::New)),
+            Some(Verdict::New(_)) => return Ok(Some(SharedVerdict::New)),
             Some(Verdict::Duplicate { of, .. }) => of,
-            Some(Verdict::Known(_)) | None => return Ok(Some(Told::Taken)),
+            Some(Verdict::Known(_)) | None => return Ok(Some(SharedVerdict::Taken)),
         };
         let Some(record) = shared.verdicts.documents().record(of.id)? else {
-            return Ok(Some(Told::New));
+            return Ok(Some(SharedVerdict::New));
         };
         let url = String::from_utf8_lossy(&record.key).into_owned();
         let own = String::from_utf8_lossy(document.key);
@@ -89,7 +89,7 @@ impl Committer {
             if let Some(id) = shared.verdicts.documents().id_of(document.key)? {
                 shared.verdicts.documents().restore(id)?;
             }
-            return Ok(Some(Told::New));
+            return Ok(Some(SharedVerdict::New));
         }
         let id = match self.store.id_of(&record.key)? {
             Some(id) => id,
@@ -98,7 +98,7 @@ impl Committer {
                 self.store.insert(&Document { key: &key, ..record.document() }, None)?
             }
         };
-        Ok(Some(Told::Duplicate(Neighbour { id, ..of })))
+        Ok(Some(SharedVerdict::Duplicate(Neighbour { id, ..of })))
     }
 
     pub(super) const fn is_shared(&self) -> bool {

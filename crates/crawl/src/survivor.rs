@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_would_keep_comes_first() {
+    fn canonical_and_short_urls_rank_first_among_duplicates() {
         let rank = |url: &str, canonical| Rank::new(url, canonical, "2026", 9);
         let order = [
             rank("https://a.example/longer/but/canonical?x=1&y=2", true),

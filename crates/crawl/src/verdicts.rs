@@ -27,7 +27,7 @@ pub(crate) struct Asked {
     pub(crate) ahead: HashMap<Vec<u8>, Verdict>,
 }
 
-pub(crate) enum Told {
+pub(crate) enum SharedVerdict {
     New,
     /// Another worker has fetched it.
     Taken,

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_is_found_and_what_a_crash_left_is_not() {
+    fn every_committed_url_is_found_and_crash_leftovers_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let mut all = Addresses::open(folder.path(), 0).unwrap();
         assert_eq!(all.of(0).unwrap(), None);

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_decided_last_counts() {
+    fn the_last_decision_about_a_page_wins() {
         let mut all = Decisions::default();
         all.add(&decision(Action::Restore, 7, "a", "b"));
         assert!(all.restored(7).is_some() && all.distinct("b", "a"));

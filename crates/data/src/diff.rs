@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_at_the_deadline_is_changed() {
+    fn text_left_at_the_diff_deadline_is_reported_as_changed() {
         let text = |seed: u64| -> String {
             (0..40_000u64).map(|i| format!("{} ", i.wrapping_mul(seed) % 9_973)).collect()
         };

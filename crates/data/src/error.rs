@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_to_read_is_no_damage() {
+    fn a_missing_read_permission_is_not_damage() {
         let error = |kind: io::ErrorKind| unreadable(Path::new("crawl.toml"), &kind.into());
         assert!(matches!(error(io::ErrorKind::PermissionDenied), Error::Invalid(_)));
         assert!(matches!(error(io::ErrorKind::InvalidData), Error::Damaged(_)));

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_a_changed_byte_is_noticed() {
+    fn a_feed_round_trips_and_a_changed_byte_is_detected() {
         let mut writer =
             FeedWriter::new(Vec::new(), "words", "2026-01-01T00:00:00Z".into()).unwrap();
         writer.host("a.example").unwrap();

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_of_before_says_in_words_is_understood() {
+    fn skipped_lines_of_older_versions_are_parsed_from_their_detail_text() {
         let read = |reason: &str, detail: &str| {
             let line =
                 serde_json::json!({"time": "t", "url": "u", "reason": reason, "detail": detail});

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_a_page_is_markup_and_each_shows_what_it_said() {
+    fn page_lines_are_escaped_in_markdown_and_render_as_their_text() {
         for line in [
             "<img src=x onerror=alert(1)>",
             "![](http://evil.example/beacon)",
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_a_blank_hides_no_markup_behind_it() {
+    fn control_characters_hide_no_markdown_markup() {
         for control in ['\u{1}', '\u{b}', '\u{85}', '\u{2028}', '\0'] {
             for markup in ["# Head", "- item", "+ item", "1. item", "===", ":::note", "    code"] {
                 let line = escaped(&format!("{control}{markup}{control}"));

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_is_read_and_what_is_not_is_empty() {
+    fn page_metadata_round_trips_and_unreadable_metadata_is_empty() {
         let meta = PageMeta {
             page_type: Some("article".into()),
             confidence: Some(0.912),

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_in_the_wrong_order_are_one_slip() {
+    fn swapped_letters_count_as_one_typing_error() {
         assert_eq!(nearest("hots", ["hostess", "host"].into_iter()), Some("host"));
         assert_eq!(nearest("exat", ["exact", "near"].into_iter()), Some("exact"));
         assert_eq!(nearest("", ["host"].into_iter()), None);

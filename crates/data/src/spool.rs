@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_done_without_an_answer_is_an_error_and_no_endless_loop() {
+    fn a_spool_request_whose_answer_cannot_be_written_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let request = Request::Restore { ids: vec![1] };
         let error =

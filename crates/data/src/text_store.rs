@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_another_document_or_a_damaged_one_is_none() {
+    fn a_stored_text_of_another_key_or_with_damage_is_not_returned() {
         let folder = tempfile::tempdir().unwrap();
         let store = TextStore::open(folder.path());
         insert(&store, 3, "before the crash", "one");

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn rapidhash_is_that_of_its_own_crate() {
+    fn rapidhash_equals_the_rapidhash_crate() {
         let bytes: Vec<u8> = (0..400u64).map(|i| mix64(i) as u8).collect();
         for length in 0..bytes.len() {
             let expected = rapidhash::v1::rapidhash_v1(&bytes[..length]);

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn substitution_is_a_conflict_and_addition_is_none() {
+    fn substituted_numbers_conflict_and_added_numbers_do_not() {
         assert!(of(&[10, 99, 188, 2007, 3048, 51]).conflict(&of(&[10, 99, 2007, 25, 35172, 806])));
         assert!(of(&[1, 2]).conflict(&of(&[3, 4])));
         assert!(
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_of_a_full_list_nothing_is_said() {
+    fn a_full_list_of_numbers_never_conflicts_beyond_its_end() {
         let (full, other) =
             (Numbers([1, 2, 3, 4, 5, 6, 7, 8]), Numbers([1, 2, 3, 4, 5, 6, 20, 21]));
         assert!(!full.conflict(&other), "the first may hold 20 and 21 too");

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn little_text_needs_one_site_and_the_same_names() {
+    fn a_thin_page_needs_the_same_site_and_page_names() {
         let policy = Policy::default();
         let ask = |a, b| policy.threshold(a, b);
         let little = side(14, 1, [5, 6]);

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_byte_makes_no_page_another_charsets() {
+    fn a_broken_byte_does_not_change_the_detected_charset() {
         let page = format!("<p>{}</p>", CHINESE.repeat(3));
         let (start, end) = page.as_bytes().split_at(page.len() / 2);
         let start = start.get(..start.len() - start.len() % 3).unwrap();

@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_are_told_apart() {
+    fn common_languages_are_detected() {
         for (text, expected) in [
             ("The weather was fine and we walked through the park for an hour.", "en"),
             ("Das Wetter war schön, und wir gingen eine Stunde durch den Park.", "de"),
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_says_of_itself_counts_where_scripts_and_kin_leave_it_open() {
+    fn the_declared_language_decides_between_related_languages_and_shared_scripts() {
         let of = |text: &str, declared| Sample::of([text]).language(Some(declared));
         let table = "会社名 東京電気株式会社 所在地 東京都千代田区 資本金 三億円";
         assert_eq!((of(table, "ja"), of(table, "zh-CN"), of(table, "en")), ("ja", "zh", "zh"));

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_section_is_a_reference_and_a_size_is_none() {
+    fn a_section_number_is_a_reference_and_a_measurement_is_not() {
         let refers = |text: &str| {
             let start = text.find(|c: char| c.is_ascii_digit()).unwrap();
             let run = |c: &u8| c.is_ascii_digit() || *c == b'.';

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_becomes_a_token_and_what_is_odd_is_left() {
+    fn plain_markup_becomes_a_token_and_unusual_markup_is_left_to_the_parser() {
         for (text, token) in [
             ("text\r\n\r<b>", "text\n\n|<b>"),
             ("&amp;&lt;", "&|&lt;"),

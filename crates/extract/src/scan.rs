@@ -213,7 +213,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
-        fn what_is_leapt_over_declares_nothing(
+        fn markup_skipped_by_the_scanner_declares_nothing(
             parts in prop::collection::vec(prop::sample::select(vec![
                 "<a href=", "x", "one.html", ">", "<p>", "<p ", "</p>", "</a>", "class='", "'", "\"", "=", " ", "/", "\r\n", "\0",
                 "<", "</", "<!--", "-->", "<!", "<?", "é", "text", "&amp;", "<title>", "</title>", "<TITLE>", "<noscript>",

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_scripts_hold_is_skipped() {
+    fn script_and_style_content_is_skipped() {
         let script = "if (a < b) { document.write('<p>no</p>') } ".repeat(2000);
         let page = format!("<p>before<script>{script}</script><style>{script}</style><p>after");
         let (html, _) = parse(&page, &ParseLimits::default());

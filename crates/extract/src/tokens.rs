@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_any_word_counts_to_its_end() {
+    fn an_overlong_token_is_hashed_to_its_end() {
         let long = |last: char| format!("{}{last}", "a".repeat(3 * MAX_WORD));
         assert_eq!(tokens(&long('b')).len(), 4);
         let of = |last| features(&long(last), "en", hash).digest;

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_is_left_out() {
+    fn an_invalid_tree_is_rejected() {
         let deep: Vec<String> =
             (0..16).map(|i| format!("0:{i}:{}:{}", 2 * i + 1, 2 * i + 2)).collect();
         let deep = deep.iter().map(|node| format!("{node} 1")).collect::<Vec<_>>().join(" ");

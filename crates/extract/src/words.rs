@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_of_this_hash_and_this_language() {
+    fn remembered_words_belong_to_one_hash_and_one_language() {
         fn ask<H: Fn(&[u8]) -> u64 + 'static>(
             mut words: Words<'_, H>,
             token: &str,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn stems_are_counted_anew_for_each_text_and_across_a_full_memory() {
+    fn stems_are_counted_separately_for_each_text_even_when_the_memory_is_full() {
         let hash = |bytes: &[u8]| bytes.iter().fold(7, |h: u64, b| h * 31 + u64::from(*b));
         let mut words = Words::new("en", hash);
         let mut stems = Vec::new();

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_lines_between_wide_characters_alone_are_none() {
+    fn line_breaks_between_wide_characters_are_removed() {
         assert_eq!(
             unwrapped("我们在公\r\n  园里散步，\n看见\nmany people\n也在\n\n那里\n"),
             "我们在公园里散步，看见\nmany people\n也在\n\n那里\n"

@@ -253,7 +253,7 @@ fn soft_hyphens_make_no_other_page() {
 }
 
 #[test]
-fn what_takes_too_long_is_cut_and_says_so() {
+fn a_page_that_takes_too_long_to_parse_is_truncated_and_reported() {
     let base = Url::parse("http://a.example/").unwrap();
     let mut limits = Limits::default();
     limits.parse.max_time = std::time::Duration::ZERO;

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_that_changes_its_mind_is_never_dialled_inside() {
+    async fn a_rebound_host_name_never_resolves_to_a_private_address() {
         let day = Duration::from_secs(86_400);
         let resolver = GuardedResolver::new(Arc::new(AddressGuard::default()), None, day);
         let (outside, inside) = ("93.184.215.14:0", "127.0.0.1:0");

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_an_address_of_ipv6_has_its_network() {
+    fn ipv6_addresses_of_one_64_network_count_as_one_server() {
         let network = |text: &str| super::network(text.parse().unwrap()).to_string();
         assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
         assert_eq!(network("2001:db8:1:2::1"), "2001:db8:1:2::");

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_that_says_what_it_said() {
+    fn a_panic_becomes_an_error_with_the_panic_message() {
         assert_eq!(guarded(|| 7), Ok(7));
         assert!(
             guarded(|| assert!(!is_guarded(), "of this test"))

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_too_much_is_refused() {
+    fn an_oversized_query_is_refused() {
         for (piece, times, what) in [
             ("(", 33, "groups"),
             ("(a ", 33, "groups"),

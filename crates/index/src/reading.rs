@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_write_reads_and_other_failures_are_said() {
+    fn a_search_works_without_write_permission_and_reports_other_errors() {
         use io::ErrorKind::{Other, PermissionDenied, ReadOnlyFilesystem};
         let folder = index();
         for kind in [PermissionDenied, ReadOnlyFilesystem] {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_write_waits_for_a_writer_that_removes_files() {
+    fn a_search_without_write_permission_waits_for_a_writer_that_removes_files() {
         let folder = index();
         let held = File::open(folder.path().join(&META_LOCK.filepath)).unwrap();
         held.lock().unwrap();

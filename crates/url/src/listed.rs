@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_the_lists_fits_and_stands_there_once() {
+    fn every_listed_parameter_name_is_short_lower_case_and_unique() {
         for (list, listed) in LISTS.into_iter().zip([&TRACKING, &SESSIONS]) {
             let rules = list.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
             assert_eq!(listed.whole.len() + listed.starts.len(), rules.count());
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_listed_is_what_the_lines_say(
+        fn listed_parameters_match_a_linear_scan_of_the_list(
             at in any::<prop::sample::Index>(), cut in 0..3usize, upper in any::<bool>(),
             behind in "[a-z=*.]{0,2}", value in "(=[a-z0-9=]{0,20})?",
         ) {
@@ -114,7 +114,7 @@ mod tests {
         }
 
         #[test]
-        fn any_other_text_is_told_as_the_lines_say(pair in ".{0,40}") {
+        fn any_text_matches_as_in_a_linear_scan_of_the_list(pair in ".{0,40}") {
             prop_assert_eq!(TRACKING.has(&pair), slowly(LISTS[0], &pair));
             prop_assert_eq!(SESSIONS.has(&pair), slowly(LISTS[1], &pair));
         }

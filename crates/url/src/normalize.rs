@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_of_a_query_is_limited_too() {
+    fn removed_query_parameters_are_limited_too() {
         let with = |idle: usize, kept: usize| {
             let pairs = (0..idle).map(|_| "utm_s=1".to_owned());
             let pairs: Vec<String> = pairs.chain((0..kept).map(|i| format!("p{i}"))).collect();

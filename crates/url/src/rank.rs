@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_would_keep_is_greater() {
+    fn clean_urls_rank_higher() {
         let order = [
             "https://a.example/long/path",
             "https://a.example/?a=1",

@@ -18,7 +18,7 @@ fn records(folder: &std::path::Path) -> Vec<Record> {
 }
 
 #[test]
-fn what_is_written_is_read_back_in_order_and_at_its_place() {
+fn written_records_are_read_back_in_order_and_by_position() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(folder.path(), 1, 0, WarcOptions::default()).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_195_000);
@@ -162,7 +162,7 @@ fn blocks(bytes: Vec<u8>) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn what_lies_behind_a_damage_is_read() {
+fn records_after_damage_are_read() {
     let record = |body: &str, length: usize| {
         format!("WARC/1.1\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n").into_bytes()
     };
@@ -302,7 +302,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn what_is_no_time_is_none() {
+fn an_invalid_timestamp_is_rejected() {
     for text in [
         "",
         "2026-11-21",

@@ -11,7 +11,7 @@ use crate::frontier::{open, page};
 use crate::{fresh_name, frontier_suite as suite, join, redis, shared};
 
 #[test]
-fn what_is_finished_is_held_until_it_is_committed() {
+fn a_finished_lease_is_held_until_its_commit() {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
     let name = fresh_name();
@@ -28,7 +28,7 @@ fn what_is_finished_is_held_until_it_is_committed() {
 }
 
 #[test]
-fn leases_that_nobody_asks_for_go_back() {
+fn unrequested_leases_return_to_the_cluster() {
     let Some(cluster) = shared() else { return };
     let cluster = cluster.lock().unwrap();
     let name = fresh_name();
@@ -50,7 +50,7 @@ fn leases_that_nobody_asks_for_go_back() {
 }
 
 #[test]
-fn what_cannot_be_read_as_a_url_waits_and_the_rest_goes_on() {
+fn an_unreadable_queue_entry_is_parked_and_the_others_continue() {
     let Some(cluster) = shared() else { return };
     let cluster = cluster.lock().unwrap();
     let name = fresh_name();
@@ -115,7 +115,7 @@ fn the_hosts_of_another_worker_are_passed_over_however_many_they_are() {
 }
 
 #[test]
-fn what_is_queued_is_not_queued_a_second_time() {
+fn a_queued_url_is_not_queued_twice() {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
     let (_a, frontier) = open(&address, &fresh_name(), "one", 0, 1);
@@ -175,7 +175,7 @@ fn hosts_notes_and_queues_of_any_size_come_in_pieces() {
 }
 
 #[test]
-fn a_cluster_that_is_gone_is_said_and_left_soon() {
+fn a_lost_cluster_is_reported_and_abandoned_soon() {
     let Some(mut servers) = redis::RedisCluster::start() else { return };
     let address = servers.address();
     let options = Options {

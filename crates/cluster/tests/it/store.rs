@@ -139,7 +139,7 @@ fn a_worker_that_died_before_it_settled_leaves_its_pages_to_the_next() {
 }
 
 #[test]
-fn a_cluster_that_is_down_is_said_clearly() {
+fn an_unreachable_cluster_is_reported_with_its_address() {
     let options = Options { patience: std::time::Duration::from_millis(200), ..Options::default() };
     let error = Cluster::join("redis://127.0.0.1:9", &options).unwrap_err();
     assert!(error.to_string().contains("redis://127.0.0.1:9 could not be used for"), "{error}");

@@ -70,7 +70,7 @@ fn a_full_bucket_of_a_band_takes_no_more_and_those_of_hamming_tables_do() {
 }
 
 #[test]
-fn what_failed_is_offered_and_settled_again() {
+fn a_failed_offer_can_be_repeated_and_settled() {
     let Some(cluster) = shared() else { return };
     let cluster = cluster.lock().unwrap();
     let name = fresh_name();
@@ -129,7 +129,7 @@ fn only_those_that_are_waited_for_are_given_up() {
 }
 
 #[test]
-fn nothing_becomes_a_duplicate_of_nothing() {
+fn supersede_ignores_nonexistent_documents() {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
     let store = open(&address, &fresh_name(), "one");
@@ -141,7 +141,7 @@ fn nothing_becomes_a_duplicate_of_nothing() {
 }
 
 #[test]
-fn the_longest_name_of_a_worker_is_told_back_whole() {
+fn the_longest_worker_name_is_returned_untruncated() {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
     let (name, worker) = (fresh_name(), "w".repeat(200));

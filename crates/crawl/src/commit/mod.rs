@@ -31,7 +31,7 @@ use crate::received::Received;
 use crate::seeds::Seeds;
 use crate::sink::Sinks;
 use crate::stats::Stats;
-use crate::verdicts::{Asked, Told};
+use crate::verdicts::{Asked, SharedVerdict};
 
 pub(crate) use self::state::GROUP_PAGES;
 
@@ -156,9 +156,9 @@ impl Committer {
                 (best, compared) = self.best(page, &document, findings)?;
                 best
             }
-            Some(Told::New) => None,
-            Some(Told::Duplicate(of)) => Some(of),
-            Some(Told::Taken) => {
+            Some(SharedVerdict::New) => None,
+            Some(SharedVerdict::Duplicate(of)) => Some(of),
+            Some(SharedVerdict::Taken) => {
                 self.skip(url, SkipReason::LeaseLost, "another worker fetched it in the meantime")?;
                 self.unused(page);
                 return Ok(Outcome::Known);

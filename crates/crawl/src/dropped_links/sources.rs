@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_limits_of_a_host_waits_for_a_recrawl() {
+    fn sources_beyond_the_limits_of_a_host_wait_for_a_recrawl() {
         let url = |number: usize| Url::parse(&format!("http://a.example/{number}")).unwrap();
         let mut sources = Sources::default();
         assert!((0..MAX_SITEMAPS).all(|number| sources.add_sitemap(&url(number))));

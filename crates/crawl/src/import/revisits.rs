@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_wait_are_held_within_a_budget_and_each_has_its_turn() {
+    fn waiting_revisits_stay_within_a_memory_budget_and_each_gets_its_turn() {
         let names: Vec<String> = (0..10).map(|n| format!("http://b.example/{n}")).collect();
         let two = 2 * revisit(&names[0], &[]).weight();
         let mut revisits = Revisits::new(two);

@@ -54,7 +54,7 @@ fn bytes(received: &Received) -> u64 {
 }
 
 #[tokio::test]
-async fn what_was_not_committed_is_there_after_a_kill_and_given_once() {
+async fn an_uncommitted_answer_survives_a_kill_and_is_used_once() {
     let bench = Bench::new();
     let received = bench.open();
     for (url, body) in [(A, "one"), (B, "two"), (A, "three")] {
@@ -99,7 +99,7 @@ async fn a_commit_removes_what_is_finished_and_keeps_the_rest() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_run_committed_holds_no_file() {
+async fn answers_committed_by_an_earlier_run_keep_no_file() {
     let bench = Bench::new();
     for finished_unasked in [false, true] {
         let received = bench.open();
@@ -162,7 +162,7 @@ async fn a_file_that_was_cut_or_changed_gives_what_is_whole_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn others_files_stay_and_answers_to_others_are_not_used() {
+async fn foreign_files_are_left_alone_and_answers_to_other_requests_are_not_used() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path()).unwrap();
     for name in ["7", "007", "notes"] {
@@ -200,7 +200,7 @@ async fn a_frame_longer_than_all_that_is_kept_is_not_looked_at() {
 }
 
 #[tokio::test]
-async fn there_is_an_end_to_what_is_kept_and_a_folder_that_cannot_be_used_is_no_error() {
+async fn saved_answers_have_a_size_limit_and_an_unusable_folder_is_no_error() {
     let bench = Bench::new();
     let mut received = Received { max_bytes: 2_000, ..Arc::into_inner(bench.open()).unwrap() };
     let limited = Arc::new(received);
@@ -219,7 +219,7 @@ async fn there_is_an_end_to_what_is_kept_and_a_folder_that_cannot_be_used_is_no_
 }
 
 #[tokio::test]
-async fn a_packed_body_is_unpacked_again_and_one_beyond_the_limit_is_none() {
+async fn a_saved_compressed_body_is_decoded_unless_it_exceeds_the_limit() {
     let bench = Bench::new();
     let (entry, mut packed) = answer(A, 200, "text that was packed");
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

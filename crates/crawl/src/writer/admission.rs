@@ -84,7 +84,7 @@ impl Writer {
     }
 
     /// Logs a link with rel=nofollow: once for each URL that no other link has led to yet.
-    pub(crate) fn pass_by(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
+    pub(crate) fn record_nofollow(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
         let Admission::Admitted(url) = self.rules.admit(url, depth) else {
             // It would not be followed anyway; this is logged as for other links.
             return self.push(url, depth, 0);

@@ -11,7 +11,7 @@ use url::Url;
 use crate::identity::{RulesIdentity, is_of_links};
 use crate::recrawl::GONE;
 use crate::robots::{outdate, outdate_all};
-use crate::sitemap_way::Way;
+use crate::sitemap_origin::SitemapOrigin;
 use crate::writer::Writer;
 use hapax_data::Skipped;
 
@@ -98,7 +98,7 @@ impl Writer {
             }
             let Ok(url) = Url::parse(&skipped.url) else { continue };
             match (skipped.sitemap, is_of_links(skipped.reason)) {
-                (Some(SitemapPart::Whole), true) => self.sitemap_at(&url, Way::BELOW)?,
+                (Some(SitemapPart::Whole), true) => self.sitemap_at(&url, SitemapOrigin::BELOW)?,
                 (Some(SitemapPart::Whole | SitemapPart::Entries), _) => {
                     self.sitemap_again(&url)?;
                 }

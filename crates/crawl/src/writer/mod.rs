@@ -34,7 +34,7 @@ use crate::page::PageWork;
 use crate::patterns::Patterns;
 use crate::rules::Rules;
 use crate::seeds::FailedSeed;
-use crate::sitemap_way::Way;
+use crate::sitemap_origin::SitemapOrigin;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 use crate::url_rules::UrlRules;
@@ -87,7 +87,7 @@ const TELL_EVERY: Duration = Duration::from_secs(60);
 const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
 /// Messages per query if verdicts come from a cluster.
-const TOGETHER: usize = 64;
+const MESSAGES_PER_TURN: usize = 64;
 /// Pages of a host before the crawl requests one that does not exist.
 const PROBE_AFTER: u64 = 10;
 /// Maximum number of words of a page whose meta refresh counts as a redirect.
@@ -231,7 +231,9 @@ impl Writer {
                     Message::Ended { lease, result } => self.ended(lease, result)?,
                     Message::Returned { down: Some(url) } => self.host_down(&url)?,
                     Message::Returned { down: None } => {}
-                    Message::SitemapElsewhere(map) => self.sitemap_at(&map, Way::default())?,
+                    Message::SitemapElsewhere(map) => {
+                        self.sitemap_at(&map, SitemapOrigin::default())?
+                    }
                 }
                 self.control.active.fetch_sub(u64::from(ends_lease), Relaxed);
             }
@@ -254,7 +256,7 @@ impl Writer {
         if !self.committer.is_shared() {
             return Ok(messages);
         }
-        while messages.len() < TOGETHER
+        while messages.len() < MESSAGES_PER_TURN
             && let Ok(message) = inbox.try_recv()
         {
             messages.push(message);
@@ -266,7 +268,7 @@ impl Writer {
                 && !self.links_only
                 && !page.document.robots.noindex
                 && !page.blank
-                && self.leads_on(page).is_none()
+                && self.meta_refresh_target(page).is_none()
                 && !self.committer.forgotten(&page.url, &lease.host)
                 && !self.is_missing(&lease.host, page)?
             {
@@ -395,7 +397,7 @@ impl Writer {
             return Ok(End::Done);
         }
         self.committer.seeds.fetched(&*self.frontier, page.url.as_str());
-        if let Some(target) = self.leads_on(&page).cloned() {
+        if let Some(target) = self.meta_refresh_target(&page).cloned() {
             return self.redirected(lease, &target, true);
         }
         if self.is_missing(&lease.host, &page)? {
@@ -465,7 +467,7 @@ impl Writer {
             for link in &page.document.links {
                 match link.nofollow {
                     false => self.push(&link.url, depth, 0)?,
-                    true => self.pass_by(&link.url, depth, &page.url)?,
+                    true => self.record_nofollow(&link.url, depth, &page.url)?,
                 }
             }
             if let Some(next) = &page.document.refresh {
@@ -484,7 +486,7 @@ impl Writer {
 
     /// Returns the target of a meta refresh if the page is a stub, whatever its status. A longer page counts as a
     /// page.
-    fn leads_on<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
+    fn meta_refresh_target<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
         let target = page.document.refresh.as_ref()?;
         let other = normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url);
         (other && page.evidence.basis.features.tokens <= STUB_WORDS).then_some(target)

@@ -13,7 +13,7 @@ use hapax_warc::format_time;
 use url::Url;
 
 use crate::admission::{Admission, Refusal};
-use crate::sitemap_way::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, Way};
+use crate::sitemap_origin::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, SitemapOrigin};
 use crate::writer::Writer;
 
 /// Log lines for refused entries of one sitemap; the rest is logged as one line per reason.
@@ -40,7 +40,8 @@ impl Writer {
                 other => self.not_admitted(other)?,
             }
         }
-        let way = Way { level: Way::of(from).level.saturating_add(1), redirects: 0 };
+        let way =
+            SitemapOrigin { level: SitemapOrigin::of(from).level.saturating_add(1), redirects: 0 };
         for map in sitemap.maps {
             match self.admit_sitemap(&map, way) {
                 Admission::Admitted(map) => self.queue_listed(map, way, &from.url)?,
@@ -71,7 +72,7 @@ impl Writer {
 
     /// Follows a redirect of a sitemap, at the same index level, up to the limit of redirects.
     pub(crate) fn sitemap_moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
-        let mut way = Way::of(from);
+        let mut way = SitemapOrigin::of(from);
         way.redirects += 1;
         let most = self.max_redirects.min(MOST_REDIRECTS);
         let detail = if way.redirects > most {
@@ -87,11 +88,11 @@ impl Writer {
 
     /// Queues the sitemap that robots.txt declares equal to this one (Clean-param).
     pub(crate) fn sitemap_is(&mut self, from: &Entry, target: &Url) -> Result<()> {
-        self.sitemap_at(target, Way::of(from))
+        self.sitemap_at(target, SitemapOrigin::of(from))
     }
 
     /// Queues a sitemap if the rules admit it.
-    pub(crate) fn sitemap_at(&mut self, map: &Url, way: Way) -> Result<()> {
+    pub(crate) fn sitemap_at(&mut self, map: &Url, way: SitemapOrigin) -> Result<()> {
         match self.admit_sitemap(map, way) {
             Admission::Admitted(map) => self.queue_sitemap(map, way),
             other => self.not_admitted(other),
@@ -101,11 +102,11 @@ impl Writer {
     /// Requests a sitemap again because not all of it was queued.
     pub(crate) fn sitemap_again(&mut self, map: &Url) -> Result<bool> {
         let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(false) };
-        Ok(self.frontier.push_again(Entry::sitemap(map, Way::default().hops()))?)
+        Ok(self.frontier.push_again(Entry::sitemap(map, SitemapOrigin::default().hops()))?)
     }
 
     /// Decides about a sitemap. The patterns and the depth for pages do not apply.
-    fn admit_sitemap(&self, map: &Url, way: Way) -> Admission {
+    fn admit_sitemap(&self, map: &Url, way: SitemapOrigin) -> Admission {
         let map = match normalize(map, &self.rules.limits) {
             Ok(map) => map,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
@@ -126,14 +127,14 @@ impl Writer {
     }
 
     /// Queues a sitemap of an index within the limits of the queue, because an index may be of any length.
-    fn queue_listed(&mut self, map: Url, way: Way, index: &Url) -> Result<()> {
+    fn queue_listed(&mut self, map: Url, way: SitemapOrigin, index: &Url) -> Result<()> {
         if self.committer.look.on && self.frontier.knows(map.as_str())? {
             return self.queue_sitemap(map, way);
         }
         self.queue_if_place(Entry::sitemap(map, way.hops()), Some(index))
     }
 
-    fn queue_sitemap(&self, map: Url, way: Way) -> Result<()> {
+    fn queue_sitemap(&self, map: Url, way: SitemapOrigin) -> Result<()> {
         let entry = Entry::sitemap(map, way.hops());
         match self.committer.look.on {
             true => self.frontier.push_again(entry)?,

@@ -116,7 +116,7 @@ fn crawl_some(web: &Web, folder: &Path, pages: usize) -> (Summary, Vec<String>) 
 }
 
 #[test]
-fn an_observer_that_fails_or_panics_stops_the_crawl_which_can_go_on() {
+fn a_failing_or_panicking_observer_stops_the_crawl_which_can_resume() {
     let folder = tempfile::tempdir().unwrap();
     let web = chain(12);
     let run = |panics: Option<bool>| {
@@ -149,7 +149,7 @@ fn an_observer_that_fails_or_panics_stops_the_crawl_which_can_go_on() {
 }
 
 #[test]
-fn a_wrong_value_names_its_field_and_a_held_directory_is_said_to_be_held() {
+fn an_invalid_value_names_its_field_and_a_locked_directory_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let build = |config: Config| Crawl::builder(folder.path()).seed(start()).config(config).build();
     let mut wrong = quick();

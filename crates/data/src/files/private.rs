@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_closed_with_all_it_holds_and_nothing_behind_a_link() {
+    fn a_private_folder_is_closed_recursively_without_following_symlinks() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let mode = |name: &str| at(name).symlink_metadata().unwrap().permissions().mode() & 0o777;

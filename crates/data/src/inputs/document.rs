@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said_without_the_parsers_own_lines() {
+    fn a_bad_json_line_is_reported_without_the_parsers_line_number() {
         for (line, wanted) in [
             ("nonsense", "not a JSON object"),
             ("[1,2]", "not a JSON object"),

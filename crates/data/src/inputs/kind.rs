@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_gives_an_archive_for_a_page_is_told_which_command_reads_it() {
+    fn an_archive_given_as_a_page_names_the_command_that_reads_it() {
         let error = page_kind(Path::new("a.warc.gz"), b"WARC/1.1\r\n").unwrap_err();
         assert!(error.contains("crawl pages"), "{error}");
         assert!(page_kind(Path::new("a.pdf"), b"%PDF-1.4\n%").unwrap_err().contains("not HTML"));

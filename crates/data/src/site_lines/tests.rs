@@ -49,7 +49,7 @@ fn a_title_stays_and_so_does_a_text_of_which_little_else_remains() {
 }
 
 #[test]
-fn a_line_of_two_pages_is_not_the_sites() {
+fn a_line_on_only_two_pages_is_not_site_boilerplate() {
     let lines = learnt(&[
         // Twice on one page counts once.
         ("http://a.example/1", &format!("{NOTICE}\n{NOTICE}")),

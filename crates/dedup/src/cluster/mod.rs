@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cases_of_simhash_cpp_hold() {
+    fn clusters_match_the_test_cases_of_simhash_cpp() {
         let lanes: Vec<u64> = [0xFF, 0xEF, 0xEE, 0xCE, 0x33]
             .iter()
             .flat_map(|value| (0..4).map(move |lane| value << (8 * lane)))

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spool_has_no_name_that_a_kill_could_leave_behind() {
+    fn a_spool_file_is_unlinked_so_that_a_kill_leaves_none() {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::create(folder.path()).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_star_that_changes_something_asks_for_another_turn() {
+    fn every_kind_of_star_change_requests_another_iteration() {
         let folder = tempfile::tempdir().unwrap();
         let of = |edges: &[[u64; 2]]| {
             let mut sorter = Sorter::new(folder.path(), 1 << 10);

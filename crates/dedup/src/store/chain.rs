@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn each_entry_stands_in_one_bucket() {
+    fn each_chain_entry_is_in_exactly_one_bucket() {
         let mut chain = Chain::default();
         (0..10_000).for_each(|row| chain.insert(row * 7, row));
         let length = |head: &u32| {

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_inserted_is_held_over_all_layers_and_few_others_are() {
+    fn the_key_filter_finds_inserted_keys_in_all_layers_with_few_false_positives() {
         let mut filter = KeyFilter::default();
         assert!(!filter.may_hold(7));
         let key = |number: u32| number.wrapping_mul(0x9e37_79b1);

@@ -51,7 +51,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn keys_of_one_stored_hash_have_others_in_memory() {
+    fn keys_with_colliding_stored_hashes_have_distinct_hashes_in_memory() {
         let keys = colliding(300);
         let stored: std::collections::HashSet<u32> = keys.iter().map(|key| key_hash(key)).collect();
         assert_eq!(stored.len(), 1);

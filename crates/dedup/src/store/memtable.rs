@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_little_room_but_for_what_it_holds() {
+    fn a_memtable_has_little_memory_overhead() {
         let mut table = Memtable::new(0, None);
         for number in 0..20_000u32 {
             let key = format!("http://a.example/{number}");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn its_size_counts_the_room_it_grows_into() {
+    fn the_size_of_a_memtable_includes_reserved_capacity() {
         let mut table = Memtable::new(0, None);
         table.keys.reserve(1 << 20);
         assert!(table.bytes() >= 1 << 20);

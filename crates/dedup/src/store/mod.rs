@@ -28,7 +28,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::compact::{Ended, NewDigests};
 use self::journal::Journal;
-use self::writer::{PILED, Writer};
+use self::writer::{MAX_MEMORY_FACTOR, Writer};
 use crate::Fingerprint;
 use crate::dir::{Directory, FsDirectory, Guard, MemDirectory};
 use crate::error::{Error, Result};
@@ -485,7 +485,7 @@ impl Store {
     /// Returns the writer once it accepts more documents. Commits wait for merges earlier; this limit is for offers
     /// on other threads.
     fn writer_with_room(&self) -> MutexGuard<'_, Writer> {
-        self.writer_once(|writer| writer.congested(PILED, &self.options))
+        self.writer_once(|writer| writer.congested(MAX_MEMORY_FACTOR, &self.options))
     }
 
     /// Writes durable documents from memory into a segment, so that the next open need not read them from the

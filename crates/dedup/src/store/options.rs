@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_journals_hold_fits_into_one_segment() {
+    fn the_documents_of_all_journals_fit_into_one_segment() {
         let options = Options { memtable_documents: usize::MAX, ..Options::default() };
         assert_eq!(options.full_at(), 67_108_863, "as the documentation says");
         // An open leaves less than the largest memtable in memory, and the same number may be added before the next

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pays_is_not_let_go_at_once_and_equal_fingerprints_are_one() {
+    fn resident_tables_that_pay_are_not_dropped_at_once_and_merge_equal_fingerprints() {
         let mut paid = 0;
         for distance in 0..=crate::MAX_DISTANCE {
             let layout = Layout::for_distance(distance).unwrap();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_too_large_is_let_go_and_all_is_found() {
+    fn resident_tables_beyond_their_limit_are_dropped_and_all_documents_found() {
         // Little more than the first layer of the key filter.
         let mut options =
             Options { memtable_documents: 50, resident_bytes: 396_000, ..Options::default() };

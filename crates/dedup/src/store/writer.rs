@@ -25,13 +25,13 @@ use crate::row::encode;
 use crate::row::{INDEXED, Row};
 
 /// Below this number of documents the next open reads the journal as fast as a segment.
-const FEW: usize = 4096;
+const MIN_ROWS_TO_SETTLE: usize = 4096;
 
 /// An offer waits for a merge once memory is this many times its limit.
-pub(super) const PILED: usize = 3;
+pub(super) const MAX_MEMORY_FACTOR: usize = 3;
 
 /// The offers of a batch that are prefetched together.
-const AT_ONCE: usize = 32;
+const PREFETCH_BATCH: usize = 32;
 
 /// The largest capacity, in bytes, that is reused for the next batch.
 const MAX_REUSED: usize = 4 << 20;
@@ -128,7 +128,7 @@ impl Writer {
             return Err(Error::KeyTooLong(long.key.len()));
         }
         let mut verdicts = Vec::with_capacity(documents.len());
-        for documents in documents.chunks(AT_ONCE) {
+        for documents in documents.chunks(PREFETCH_BATCH) {
             let key = |document: &Document<'a>| Key::new(document.key, &self.view.hasher);
             let keys: Vec<Key<'_>> = documents.iter().map(key).collect();
             self.view.prefetch(documents, &keys);
@@ -328,13 +328,13 @@ impl Writer {
     /// Returns whether memory exceeds the limit for offers during a merge, because the process was killed repeatedly
     /// before its segment was written.
     pub(super) fn overflows(&self, options: &Options) -> bool {
-        let (table, times) = (read(&self.view.active), PILED);
+        let (table, times) = (read(&self.view.active), MAX_MEMORY_FACTOR);
         table.rows() >= options.full_at().saturating_mul(times).min(MAX_MEMTABLE)
             || table.bytes() / times >= options.memtable_bytes
     }
 
     pub(super) fn worth_settling(&self) -> bool {
-        self.batch.is_empty() && read(&self.view.active).rows() > FEW
+        self.batch.is_empty() && read(&self.view.active).rows() > MIN_ROWS_TO_SETTLE
     }
 
     /// Installs the result of a finished job, and begins one if the memtable is full.

@@ -488,7 +488,7 @@ mod tests {
     use crate::mix64;
 
     #[test]
-    fn what_is_outgrown_is_moved_whole_and_found_meanwhile() {
+    fn outgrown_tables_are_moved_completely_and_stay_searchable() {
         let mut tables = GrowingTables::with_room(3, 0, true).unwrap();
         let value = |number: usize| Fingerprint::from_bits(mix64(number as u64));
         let check = |tables: &GrowingTables, step: usize| {
@@ -501,7 +501,7 @@ mod tests {
                 assert_eq!(tables.layout().first_table(query, value(number)), Some(near[0].table));
             }
         };
-        let moves = OUTGROWN / Former::AT_ONCE;
+        let moves = OUTGROWN / Former::BATCH;
         for number in 0..OUTGROWN + moves + 10 {
             assert!(tables.insert(value(number)));
             assert!(number % 1009 > 0 || !tables.insert(value(number / 2)), "known already");

@@ -9,7 +9,7 @@ use crate::{Fingerprint, Layout, LayoutError};
 /// The most fingerprints in tables, at 60 GB and more.
 const MAX_FINGERPRINTS: usize = super::growing::MAX_FINGERPRINTS;
 
-const AT_ONCE: usize = 16;
+const BATCH: usize = 16;
 
 /// The answer of a [`MemoryIndex`] to an offered fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Kernel for Offers<'_> {
 
     #[inline(always)]
     fn run<S: Scan>(self, scan: S) -> Result<()> {
-        for fingerprints in self.fingerprints.chunks(AT_ONCE) {
+        for fingerprints in self.fingerprints.chunks(BATCH) {
             if fingerprints.len() > 1 {
                 self.tables.prefetch_by(scan, fingerprints);
             }

@@ -15,7 +15,7 @@ use crate::{Fingerprint, Layout};
 const BATCH: usize = 32;
 
 /// Up to this number of tables a look-up needs no allocation.
-const FEW: usize = 8;
+const INLINE_TABLES: usize = 8;
 
 /// A bucket to be read, packed into one word because a look-up has thousands of them.
 #[derive(Clone, Copy, Default)]
@@ -329,9 +329,9 @@ impl Tables {
         check: &C,
         visit: impl FnMut(usize, usize, Near),
     ) {
-        let few: [Option<Table<'_>>; FEW];
+        let few: [Option<Table<'_>>; INLINE_TABLES];
         let many: Vec<Option<Table<'_>>>;
-        let tables: &[Option<Table<'_>>] = if self.tables.len() <= FEW {
+        let tables: &[Option<Table<'_>>] = if self.tables.len() <= INLINE_TABLES {
             few = std::array::from_fn(|number| self.table(number));
             &few
         } else {

@@ -17,7 +17,7 @@ pub(super) struct Former {
 
 impl Former {
     /// The most fingerprints that an insertion moves: about one bucket.
-    pub(super) const AT_ONCE: usize = 16;
+    pub(super) const BATCH: usize = 16;
 
     pub(super) const fn new(layout: Layout, tables: Vec<Lines>) -> Self {
         Self { layout, tables, looked_at: 0, moved: 0 }
@@ -25,16 +25,16 @@ impl Former {
 
     /// Returns the next fingerprints to move, with their numbers; empty at the end.
     pub(super) fn take(&mut self) -> Vec<(u64, u32)> {
-        let mut taken = Vec::with_capacity(Self::AT_ONCE);
+        let mut taken = Vec::with_capacity(Self::BATCH);
         let Some(first) = self.tables.first() else { return taken };
-        while taken.len() < Self::AT_ONCE && self.looked_at < first.buckets().next_power_of_two() {
-            let (before, room) = (taken.len(), Self::AT_ONCE - taken.len());
+        while taken.len() < Self::BATCH && self.looked_at < first.buckets().next_power_of_two() {
+            let (before, room) = (taken.len(), Self::BATCH - taken.len());
             let bucket = scattered(self.looked_at, first.buckets());
             if bucket < first.buckets() {
                 first.take(bucket, self.moved, room, &mut taken);
             }
             self.moved += taken.len() - before;
-            if taken.len() < Self::AT_ONCE {
+            if taken.len() < Self::BATCH {
                 (self.looked_at, self.moved) = (self.looked_at + 1, 0);
             }
         }
@@ -93,7 +93,7 @@ mod tests {
     use super::scattered;
 
     #[test]
-    fn every_bucket_has_its_turn_once() {
+    fn every_bucket_is_moved_exactly_once() {
         for buckets in [1, 2, 3, 64, 65, 1000] {
             let turns = 0..usize::next_power_of_two(buckets);
             let mut all: Vec<usize> = turns.map(|turn| scattered(turn, buckets)).collect();

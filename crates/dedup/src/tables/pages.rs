@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_stand_where_they_were_put_and_a_page_is_all_the_room() {
+    fn paged_items_keep_their_index_and_waste_at_most_one_page() {
         let mut pages = Pages::<u32, 4>::default();
         assert_eq!((pages.len(), pages.bytes(), pages.get(0)), (0, 0, None));
         for item in 0..100 {

@@ -221,7 +221,7 @@ impl Drop for OpenAtEnd<'_> {
 }
 
 #[test]
-fn whoever_waits_for_a_merge_nobody_else_waits_with_him() {
+fn a_thread_waiting_for_a_merge_blocks_no_other_thread() {
     type Work = fn(&Store);
     let works: [Work; 3] = [
         |store| store.wait().unwrap(),

@@ -118,7 +118,7 @@ fn ask_after_more(disk: &Recording) -> Result<String, Error> {
 }
 
 #[test]
-fn what_is_read_into_memory_from_damaged_segments_answers_right_or_not_at_all() {
+fn resident_tables_from_damaged_segments_never_answer_wrongly() {
     let disk = filled();
     let expected = ask_after_more(&disk.clone().healed()).unwrap();
     let (mut noticed, mut all) = (0, 0);
@@ -273,7 +273,7 @@ fn one_segment(disk: &Recording, count: u64) -> Store {
 }
 
 #[test]
-fn damage_is_noticed_by_who_reads_it_and_by_nobody_else() {
+fn damage_is_reported_only_to_operations_that_read_it() {
     let disk = Recording::default();
     let store = one_segment(&disk, 40_000);
     // A gap, so that the segment has a column of numbers.
@@ -301,7 +301,7 @@ fn damage_is_noticed_by_who_reads_it_and_by_nobody_else() {
 /// Needs maps: without them the bytes are in memory, where the disk cannot corrupt them.
 #[cfg(all(unix, feature = "mmap"))]
 #[test]
-fn a_merge_gives_no_fresh_checksums_to_what_the_disk_spoiled() {
+fn a_merge_never_writes_new_checksums_over_corrupt_data() {
     use std::os::unix::fs::FileExt;
 
     let folder = tempfile::tempdir().unwrap();

@@ -165,7 +165,7 @@ fn commits_beside_a_segment_that_is_being_written_survive_power_loss() {
 }
 
 #[test]
-fn whoever_shares_a_commit_has_what_it_offered_on_the_disk() {
+fn a_thread_in_a_shared_commit_has_its_offers_on_disk() {
     let disk = Recording::default();
     let open = |disk: Recording| Store::open_in(Arc::new(disk), Options::default()).unwrap();
     let store = open(disk.clone());
@@ -201,7 +201,7 @@ fn whoever_shares_a_commit_has_what_it_offered_on_the_disk() {
 }
 
 #[test]
-fn what_is_acknowledged_after_a_failure_survives_the_next_power_loss() {
+fn commits_acknowledged_after_an_io_error_survive_the_next_power_loss() {
     let expected = expected();
     let mut at = 0;
     loop {

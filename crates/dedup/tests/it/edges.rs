@@ -248,7 +248,7 @@ fn a_store_that_cannot_write_its_journals_into_a_segment_answers_and_says_why_it
 }
 
 #[test]
-fn a_manifest_names_only_what_a_store_writes() {
+fn a_manifest_with_invalid_file_names_is_refused() {
     for line in [
         "journal 18446744073709551615",
         "journal 1\nclosed 18446744073709551615 16",
@@ -306,7 +306,7 @@ fn many_pages_of_equal_text_under_different_names_are_offered_in_linear_time() {
 }
 
 #[test]
-fn a_visitor_may_use_the_store() {
+fn a_visitor_callback_may_read_and_write_the_store() {
     let store = Store::in_memory(options()).unwrap();
     insert(&store, 0..30);
     let queries: Vec<Fingerprint> = (0..30).map(fingerprint).collect();
@@ -466,7 +466,7 @@ fn files_of_others_in_the_folder_stay() {
 }
 
 #[test]
-fn nothing_duplicates_a_document_that_there_never_was() {
+fn a_duplicate_of_a_nonexistent_document_is_refused() {
     let store = Store::in_memory(options()).unwrap();
     insert(&store, 0..3);
     let new = Document::new(b"new", fingerprint(9));
@@ -481,7 +481,7 @@ fn nothing_duplicates_a_document_that_there_never_was() {
 }
 
 #[test]
-fn a_store_is_shown_without_what_is_in_it() {
+fn the_debug_output_of_a_store_omits_its_documents() {
     let store = Store::in_memory(Options::default()).unwrap();
     for number in 0..1000u64 {
         let key = number.to_le_bytes();

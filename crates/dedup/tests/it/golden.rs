@@ -123,7 +123,7 @@ fn golden_files_load() {
 }
 
 #[test]
-fn what_is_written_today_is_what_the_golden_files_hold() {
+fn written_files_equal_the_golden_files() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     let names = |folder: &Path| -> std::collections::BTreeSet<String> {

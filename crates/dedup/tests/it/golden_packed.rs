@@ -79,7 +79,7 @@ fn a_packed_segment_loads() {
 }
 
 #[test]
-fn what_is_written_packed_today_is_what_the_golden_files_hold() {
+fn written_packed_files_equal_the_golden_files() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     for name in FILES {

@@ -47,7 +47,7 @@ fn a_half_written_snapshot_is_removed_and_the_map_is_kept() {
 }
 
 #[test]
-fn damage_anywhere_is_said_and_made_good() {
+fn damage_anywhere_in_the_id_map_is_reported_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let count = 6_000;
     fill(folder.path(), count);
@@ -87,7 +87,7 @@ fn damage_anywhere_is_said_and_made_good() {
 }
 
 #[test]
-fn damage_that_shows_itself_after_the_open_ends_the_use_of_the_map_and_is_said() {
+fn id_map_damage_found_after_the_open_is_reported_and_sets_the_map_aside() {
     let folder = tempfile::tempdir().unwrap();
     let count = 20_000;
     fill(folder.path(), count);
@@ -150,7 +150,7 @@ fn the_map_holds_the_last_documents_and_all_are_found() {
 }
 
 #[test]
-fn what_was_not_committed_is_not_in_the_map_after_a_close() {
+fn uncommitted_documents_are_not_in_the_id_map_after_a_close() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), 500);
     let store = open(folder.path());
@@ -168,7 +168,7 @@ fn what_was_not_committed_is_not_in_the_map_after_a_close() {
 }
 
 #[test]
-fn a_map_that_is_much_larger_than_its_entries_is_made_anew() {
+fn an_id_map_much_larger_than_its_entries_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), 500);
     let ids = folder.path().join("ids");

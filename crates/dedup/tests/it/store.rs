@@ -40,7 +40,7 @@ fn filled(folder: &Path) -> u64 {
 }
 
 #[test]
-fn what_was_committed_is_there_after_reopening() {
+fn committed_documents_survive_reopening() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let store = open(folder.path());
@@ -58,7 +58,7 @@ fn what_was_committed_is_there_after_reopening() {
 }
 
 #[test]
-fn what_was_not_committed_is_gone_whole() {
+fn uncommitted_documents_leave_no_trace_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let store = open(folder.path());

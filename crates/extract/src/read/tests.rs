@@ -250,7 +250,7 @@ fn large_pages_of_any_shape_are_read_in_time() {
 }
 
 #[test]
-fn what_scripts_would_replace_counts_where_nothing_else_is_shown() {
+fn noscript_and_hidden_text_count_only_if_nothing_else_is_shown() {
     let filled = read(&format!(
         "<title>T</title><div id=app></div><noscript><div>{ARTICLE}</div></noscript>"
     ));
@@ -371,7 +371,7 @@ fn paragraphs_of_plain_text_end_at_blank_lines_of_either_kind() {
 }
 
 #[test]
-fn the_language_is_that_of_the_text_and_not_of_what_is_said_about_it() {
+fn the_language_is_that_of_the_article_and_not_of_its_comments() {
     let text = "The river rose in the spring, and the people of the village moved up the hill. \
                 They stayed there until the water had gone, and then they built their houses anew.";
     let article = format!("<article><h1>The river</h1><p>{text}</p><p>{text}</p></article>");

@@ -31,7 +31,7 @@ fn fetcher(url: &Url, limits: Limits) -> Fetcher {
 }
 
 #[tokio::test]
-async fn who_found_no_place_among_large_bodies_is_not_to_blame() {
+async fn a_timeout_waiting_for_a_large_body_permit_is_our_own_error() {
     let limits =
         Limits { large_bodies: 1, total_timeout: Duration::from_millis(300), ..Limits::default() };
     let bodies = Bodies::new(limits);

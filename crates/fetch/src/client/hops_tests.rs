@@ -48,7 +48,7 @@ fn all(heads: &Heads) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_user_and_a_password_in_a_url_are_sent_to_nobody_and_kept_nowhere() {
+async fn url_credentials_are_never_sent_and_never_stored() {
     let (url, heads) = recorded(|_| text("page")).await;
     let fetcher = fetcher(&url, Options::default());
     let mut with = url.join("/x?y#part").unwrap();
@@ -155,7 +155,7 @@ async fn cookies_go_back_to_their_host_and_to_it_alone() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_resolves_is_given_up_in_time() {
+async fn an_unresolved_host_name_fails_within_the_dns_timeout() {
     let limits = Limits { dns_timeout: Duration::from_millis(200), ..Limits::default() };
     let fetcher = Fetcher::new(Options { limits, ..Options::default() }).unwrap();
     *fetcher.resolver.script.lock().unwrap() = vec![None, None];

@@ -48,7 +48,7 @@ fn zeros(length: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_a_url_says_is_not_taken_for_the_kind_of_a_failure() {
+async fn words_in_a_url_do_not_change_the_kind_of_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = format!("http://{}/certificates/timed out", listener.local_addr().unwrap());
     drop(listener);
@@ -130,7 +130,7 @@ async fn few_large_bodies_are_decoded_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_waits_for_other_large_bodies_does_not_run_out_of_time() {
+async fn waiting_for_a_large_body_permit_does_not_consume_the_timeout() {
     let url = server(|_| (String::new(), vec![b'x'; 4 << 20])).await;
     let limits =
         Limits { large_bodies: 1, read_timeout: Duration::from_secs(1), ..Limits::default() };
@@ -147,7 +147,7 @@ async fn what_waits_for_other_large_bodies_does_not_run_out_of_time() {
 }
 
 #[tokio::test]
-async fn who_drips_is_left_also_after_a_quick_beginning() {
+async fn a_dripping_server_is_abandoned_even_after_a_fast_start() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     tokio::spawn(async move {
@@ -206,7 +206,7 @@ async fn a_server_that_stops_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_is_slow_to_connect_has_the_time_to_connect_and_is_told_from_who_is_slow_to_answer() {
+async fn a_slow_connect_and_a_slow_response_have_separate_timeouts_and_errors() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -236,7 +236,7 @@ async fn who_is_slow_to_connect_has_the_time_to_connect_and_is_told_from_who_is_
 }
 
 #[tokio::test]
-async fn the_encoding_is_known_and_cookies_are_kept_of_nobodys_requests_alone() {
+async fn response_cookies_are_kept_only_for_requests_without_cookies_or_headers() {
     let text = zeros(3000);
     let cookies = format!("Set-Cookie: {}\r\n", "y".repeat(500)).repeat(20);
     let url = server(move |_| (format!("{cookies}Content-Encoding: gzip\r\n"), text.clone())).await;
@@ -258,7 +258,7 @@ async fn the_encoding_is_known_and_cookies_are_kept_of_nobodys_requests_alone() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_that_nobody_wants_is_left_unless_it_is_short() {
+async fn an_unwanted_body_is_not_read_unless_it_is_short() {
     let url = server(|path| {
         let (kind, length) = match path {
             "/page" => ("text/html", 1 << 20),

@@ -68,7 +68,7 @@ fn paths_are_honoured_and_longer_ones_come_first() {
 }
 
 #[test]
-fn what_is_over_is_not_sent_and_takes_away_what_it_names() {
+fn expired_cookies_are_not_sent_and_delete_the_cookie_of_their_name() {
     let jar = jar(&[
         ("http://a.example/", "short=1; Max-Age=60; Expires=Wed, 21 Oct 2099 07:28:00 GMT"),
         ("http://a.example/", "dated=2; Expires=Tue, 24-Nov-2026 12:01:00 GMT"),

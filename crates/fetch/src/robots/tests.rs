@@ -87,7 +87,7 @@ fn percent_encoding_does_not_matter() {
 }
 
 #[test]
-fn oddities_forbid_nothing() {
+fn malformed_robots_txt_forbids_nothing() {
     for robots in
         ["", "Disallow: /", "User-agent: *\nDisallow:", "nonsense", "User-agent * x\nDisallow / y"]
     {
@@ -132,7 +132,7 @@ fn rules_beyond_the_limits_are_ignored() {
 }
 
 #[test]
-fn the_names_of_clean_param_are_few_however_few_lines_they_stand_in() {
+fn clean_param_names_are_limited_across_all_lines() {
     let names: Vec<String> = (0..MAX_CLEAN + 50).map(|n| format!("p{n}")).collect();
     let line = format!("Clean-param: {} /\nClean-param: more", names.join("&"));
     let read = Robots::parse(line.as_bytes(), "hapax");
@@ -165,7 +165,7 @@ fn an_agent_with_digits_finds_its_own_group() {
 
 /// RFC 9309, 2.2.3; its two examples come first.
 #[test]
-fn a_star_or_dollar_that_is_encoded_stands_for_itself() {
+fn an_encoded_star_or_dollar_matches_literally() {
     for (pattern, path, allowed) in [
         ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", false),
         ("/path/foo-%24", "/path/foo-$", false),
@@ -199,7 +199,7 @@ proptest! {
 }
 
 #[test]
-fn a_rule_that_is_cut_is_none() {
+fn a_truncated_robots_rule_is_ignored() {
     let file = b"User-agent: *\nDisallow: /private/reports\n";
     assert_eq!(whole_lines(file, 100), file);
     assert_eq!(whole_lines(file, 25), b"User-agent: *");
@@ -207,7 +207,7 @@ fn a_rule_that_is_cut_is_none() {
 }
 
 #[test]
-fn what_a_url_encodes_and_people_do_not_is_the_same() {
+fn an_unencoded_rule_matches_its_percent_encoded_url() {
     for (pattern, url) in [
         ("/a{b}", "http://a.example/a{b}c"),
         ("/a<b>\"", "http://a.example/a<b>\"c"),

@@ -95,7 +95,7 @@ fn gzip_bombs_cut_files_and_endless_lists_end() {
 }
 
 #[test]
-fn what_lies_behind_a_damage_is_missed_and_said_to_be() {
+fn sitemap_entries_after_damage_are_lost_and_reported() {
     let base = Url::parse("http://a.example/").unwrap();
     let entry = |n: u32| format!("<url><loc>/{n}</loc></url>");
     let whole = format!("<?xml version='1.0'?><urlset>{}{}</urlset>\n", entry(1), entry(2));
@@ -124,7 +124,7 @@ fn what_lies_behind_a_damage_is_missed_and_said_to_be() {
 }
 
 #[test]
-fn what_is_left_out_is_counted() {
+fn skipped_sitemap_entries_are_counted() {
     let base = Url::parse("http://a.example/").unwrap();
     let limits = SitemapLimits { max_urls: 3, max_alternates: 2, ..SitemapLimits::default() };
     let long = "x".repeat(limits.max_text);

@@ -21,7 +21,7 @@ fn an_empty_file_is_no_new_frontier() {
 }
 
 #[test]
-fn whatever_is_damaged_is_an_error_and_no_panic() {
+fn a_damaged_frontier_file_is_an_error_and_never_a_panic() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path());
     let whole = std::fs::read(&file).unwrap();

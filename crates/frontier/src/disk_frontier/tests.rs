@@ -53,7 +53,7 @@ fn a_slow_host_is_asked_less_often() {
 }
 
 #[test]
-fn what_was_committed_survives_and_what_was_in_flight_comes_again() {
+fn committed_urls_survive_a_kill_and_leases_in_flight_are_requeued() {
     let folder = tempfile::tempdir().unwrap();
     {
         let frontier = open(folder.path(), 0);
@@ -99,7 +99,7 @@ fn a_queue_longer_than_its_head_is_read_back_in_order() {
 }
 
 #[test]
-fn work_that_waits_for_a_commit_is_told_from_work_that_waits_for_its_host() {
+fn work_waiting_for_a_commit_is_distinguished_from_work_waiting_for_its_host() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
     assert!(!frontier.has_work());
@@ -382,7 +382,7 @@ fn a_host_that_answers_with_errors_alone_is_given_up_too() {
 }
 
 #[test]
-fn what_is_not_committed_yet_counts_for_a_second_look() {
+fn an_uncommitted_url_counts_as_queued_when_it_is_pushed_again() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
     frontier.push(entry("http://a.example/1")).unwrap();

@@ -119,7 +119,7 @@ fn only_dates_counters_and_numbers_of_sections_differ() {
 }
 
 #[test]
-fn a_template_is_told_by_what_it_puts_in() {
+fn a_template_is_recognised_by_its_substituted_words() {
     let shop = |town: &str| {
         let text = format!(
             "We are open every day in {town}, and our people know each street of {town} by heart.\n{}",
@@ -161,7 +161,7 @@ fn numbers_in_tables_and_in_the_text_make_two_pages() {
 }
 
 #[test]
-fn what_is_appended_is_one_page_up_to_a_share_and_another_language_is_two() {
+fn appended_text_is_the_same_page_up_to_a_share_unless_in_another_language() {
     let text = village();
     let comments = "I was there and saw it.\nMy aunt lost two hens and a boat.";
     let one = page("The river rose", &text);
@@ -181,7 +181,7 @@ fn what_is_appended_is_one_page_up_to_a_share_and_another_language_is_two() {
 }
 
 #[test]
-fn a_page_of_another_site_with_text_of_its_own_is_no_copy() {
+fn a_page_of_another_site_with_additional_text_is_not_a_copy() {
     let whole = page("The river rose", &village());
     let part = page("The river rose", &VILLAGE[..5].join("\n"));
     let elsewhere = |page: &Compared, kept: &Compared| compare_pages(page, kept, false);
@@ -192,7 +192,7 @@ fn a_page_of_another_site_with_text_of_its_own_is_no_copy() {
 }
 
 #[test]
-fn what_differs_is_said_in_words() {
+fn differences_between_pages_are_described_in_words() {
     let one = page("Village moves to the hill as the river rises", &village());
     let text = format!("{}\nMy aunt lost two hens and a boat in the flood.", village());
     let other = page("Flood: people wait until the water has gone down", &text);

@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_read_again(heading: String, title: String, text: String, cells: String) {
+        fn comparison_text_round_trips(heading: String, title: String, text: String, cells: String) {
             let page = PageText { heading, title, text, cells };
             let bytes = page.encode();
             prop_assert_eq!(PageText::decode(&bytes), Some(page));

@@ -42,7 +42,7 @@ fn a_block_that_is_added_is_one_part_and_the_own_share_of_one_side() {
 }
 
 #[test]
-fn what_a_template_puts_in_is_told_from_a_changed_word() {
+fn a_template_substitution_is_distinguished_from_a_changed_word() {
     let shop = |colour: &str| format!("{TEXT}\nThe tee in {colour} is new.\nOrder {colour} here.");
     let (two, first, second) = difference(&shop("navy"), &shop("rust red"));
     let substitutions = two.substitutions(&first, &second);
@@ -60,7 +60,7 @@ fn what_a_template_puts_in_is_told_from_a_changed_word() {
 }
 
 #[test]
-fn dates_counters_and_numbers_are_told_apart() {
+fn dates_counters_and_numbers_are_distinguished() {
     let page = |line: &str| format!("{TEXT}\n{line}");
     let two = |first: &str, second: &str| kinds(&page(first), &page(second));
     assert_eq!(two("Posted 3 hours ago", "Posted 5 hours ago"), [PartKind::Date]);

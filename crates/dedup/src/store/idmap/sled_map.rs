@@ -21,7 +21,7 @@ pub(super) const MOST: u64 = 1 << 17;
 /// The documents that a map rebuilt at open receives.
 const AGAIN: u64 = MOST / 2;
 /// The entries per batch while a map is filled.
-const AT_ONCE: usize = 16_384;
+const BATCH: usize = 16_384;
 
 pub(super) type KeyOf = Box<dyn FnMut(DocId) -> Option<Vec<u8>> + Send>;
 
@@ -292,8 +292,7 @@ fn fill(tree: &sled::Db, documents: Range<DocId>, first: DocId, key_of: &mut Key
         batch.extend(key_of(id).map(|key| (key, Some(id))));
         let last = id + 1 == documents.end;
         // A missing entry falls back to the segments; damage shows at the first commit.
-        if (last || batch.len() >= AT_ONCE) && apply(tree, batch.drain(), &(first..id + 1)).is_err()
-        {
+        if (last || batch.len() >= BATCH) && apply(tree, batch.drain(), &(first..id + 1)).is_err() {
             return;
         }
     }
@@ -449,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_commit_has_begun_is_not_part_of_it() {
+    fn an_insert_after_a_seal_is_not_part_of_that_commit() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("ids");
         let mut one = map(&folder, 0);
@@ -465,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_commit_of_more_than_the_map_holds_nothing_is_handed_over() {
+    fn a_commit_larger_than_the_id_map_is_not_handed_to_it() {
         let parent = tempfile::tempdir().unwrap();
         let mut one = map(&parent.path().join("ids"), 0);
         assert!(!one.is_damaged(), "it is open");
@@ -486,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_no_damage() {
+    fn an_operating_system_error_of_the_map_is_not_damage() {
         let full = io::Error::from_raw_os_error(28);
         assert!(!is_damage(&sled::Error::Io(full)));
         assert!(is_damage(&sled::Error::Io(io::ErrorKind::UnexpectedEof.into())));

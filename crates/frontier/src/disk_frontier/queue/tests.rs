@@ -26,7 +26,7 @@ fn drain(frontier: &DiskFrontier, commit_each: usize) -> Vec<Entry> {
 }
 
 #[test]
-fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found() {
+fn shallow_and_recently_changed_urls_come_first_whenever_they_were_found() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
         let options = Options { delay: Duration::ZERO, per_host: 1000, ..Options::default() };
@@ -73,7 +73,7 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
 }
 
 #[test]
-fn long_urls_are_held_in_memory_up_to_so_many_bytes_and_none_is_lost() {
+fn long_urls_are_buffered_up_to_a_byte_limit_and_none_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { delay: Duration::ZERO, ..Options::default() };
     let open = || DiskFrontier::open(folder.path(), options.clone()).unwrap();
@@ -206,7 +206,7 @@ const META: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new(
 const WAITING: redb::TableDefinition<'_, (u64, u8), u64> = redb::TableDefinition::new("waiting");
 
 #[test]
-fn counts_that_another_version_left_behind_are_made_anew() {
+fn stale_counts_of_another_version_are_rebuilt() {
     // A version without counts removed one row of the queue.
     let folder = tampered(|txn| drop(txn.open_table(QUEUE).unwrap().pop_first().unwrap()));
     for _ in 0..2 {
@@ -234,7 +234,7 @@ fn counts_that_another_version_left_behind_are_made_anew() {
 }
 
 #[test]
-fn counts_that_cannot_be_are_made_anew() {
+fn impossible_counts_are_rebuilt() {
     let key = |txn: &redb::WriteTransaction| {
         let waiting = txn.open_table(WAITING).unwrap();
         redb::ReadableTable::first(&waiting).unwrap().unwrap().0.value()
@@ -358,7 +358,7 @@ fn nothing_is_handed_out_twice_or_lost_whatever_comes_in_between() {
 }
 
 #[test]
-fn what_is_under_way_stays_so_when_memory_goes_to_what_comes_first() {
+fn leases_in_flight_stay_valid_when_better_urls_take_their_buffer() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { delay: Duration::ZERO, per_host: 10, ..Options::default() };
     let frontier = DiskFrontier::open(folder.path(), options).unwrap();

@@ -11,14 +11,14 @@ use super::control::Control;
 use crate::config::Patience;
 
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub(super) struct ConcurrencyLimit {
     fast: Arc<Semaphore>,
     slow: Arc<Semaphore>,
     slow_after: Duration,
     control: Arc<Control>,
 }
 
-impl Lanes {
+impl ConcurrencyLimit {
     /// Allows `most` leases at a time, and `aside_factor` times as many that wait for slow servers.
     pub(super) fn new(most: usize, patience: &Patience, control: &Arc<Control>) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
@@ -31,17 +31,17 @@ impl Lanes {
         }
     }
 
-    pub(super) fn enter(&self) -> Option<Place> {
+    pub(super) fn enter(&self) -> Option<LeaseSlot> {
         let permit = Arc::clone(&self.fast).try_acquire_owned().ok()?;
         let (slow, control) = (Arc::clone(&self.slow), Arc::clone(&self.control));
         let slow_after = self.slow_after;
-        Some(Place { _permit: permit, aside: false, slow, slow_after, control })
+        Some(LeaseSlot { _permit: permit, aside: false, slow, slow_after, control })
     }
 }
 
 /// The slot of one lease; dropping it frees the slot.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LeaseSlot {
     _permit: OwnedSemaphorePermit,
     /// Counts towards the limit for slow servers.
     aside: bool,
@@ -50,7 +50,7 @@ pub(super) struct Place {
     control: Arc<Control>,
 }
 
-impl Place {
+impl LeaseSlot {
     /// Waits for a server. After `slow_after`, the lease moves to the limit for slow servers, if a permit is free
     /// there, and frees its slot. Parsing and waiting for the commit thread do not use this function: they keep the
     /// slot.
@@ -84,11 +84,11 @@ mod tests {
     const SLOW_FACTOR: usize = 2;
 
     #[tokio::test]
-    async fn who_waits_for_a_slow_server_stands_aside_while_there_is_room() {
+    async fn a_request_to_a_slow_server_is_parked_while_the_limit_allows_it() {
         let control = Arc::default();
         let patience =
             Patience { aside_after: SLOW_AFTER, aside_factor: SLOW_FACTOR, ..Patience::default() };
-        let lanes = Arc::new(Lanes::new(1, &patience, &control));
+        let lanes = Arc::new(ConcurrencyLimit::new(1, &patience, &control));
         let mut hanging = Vec::new();
         for number in 0..=SLOW_FACTOR {
             let began = Instant::now();

@@ -8,13 +8,13 @@ pub(crate) const MAX_SITEMAP_DEPTH: u8 = 2;
 pub(crate) const MOST_REDIRECTS: u8 = 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct SitemapOrigin {
     /// Number of sitemap indexes above it.
     pub(crate) level: u8,
     pub(crate) redirects: u8,
 }
 
-impl Way {
+impl SitemapOrigin {
     /// Decodes the number of an entry. Without redirects it is the level.
     pub(crate) const fn of(entry: &Entry) -> Self {
         let levels = MAX_SITEMAP_DEPTH + 1;
@@ -36,15 +36,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn level_and_redirects_stand_in_one_number_that_an_entry_can_keep() {
+    fn a_sitemap_origin_round_trips_through_the_hop_count_of_an_entry() {
         let url = Url::parse("http://a.example/").unwrap();
         for level in 0..=MAX_SITEMAP_DEPTH {
             for redirects in 0..=MOST_REDIRECTS {
-                let way = Way { level, redirects };
+                let way = SitemapOrigin { level, redirects };
                 let stored = Entry::sitemap(url.clone(), way.hops()).encode();
-                assert_eq!(Way::of(&Entry::decode(&stored).unwrap()), way);
+                assert_eq!(SitemapOrigin::of(&Entry::decode(&stored).unwrap()), way);
             }
-            assert_eq!(Way { level, redirects: 0 }.hops(), level);
+            assert_eq!(SitemapOrigin { level, redirects: 0 }.hops(), level);
         }
     }
 }
