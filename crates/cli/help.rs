@@ -76,7 +76,6 @@ pub(crate) fn of(words: &[OsString], command: Command) -> Option<clap::Error> {
         }
         Asked::Limits => command
             .mut_args(|arg| if is_defence(&arg) { arg } else { arg.hide(true) })
-            .disable_help_subcommand(true)
             .help_template("Limits against hostile servers and pages. A crawl and `crawl pages` have them.\n\n{options}\n"),
     };
     command.try_get_matches_from_mut(["crawl", "--help"]).err()

@@ -1,8 +1,9 @@
-//! Names of keys: `hapax:{CRAWL.PART}:WHAT`. The braces select the master: a script can use all keys of a part.
+//! Names of keys in Redis: `hapax:{CRAWL.PART}:WHAT`. Redis Cluster hashes only the text in braces. So all keys of a part
+//! are on one master, and a script can use them together.
 
 use redis::Value;
 
-/// Parts of the frontier, of the documents and of the buckets.
+/// Number of parts into which the frontier, the documents and the buckets are each split.
 pub(crate) const HOST_PARTS: u64 = 64;
 
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ impl Keys {
         self.hosts(part_of(host))
     }
 
+    /// Returns the key of the time from which an IP address may be requested again.
     pub(crate) fn address(&self, address: std::net::IpAddr) -> String {
         format!("hapax:{{{}.a{address}}}:free", self.name)
     }
@@ -36,9 +38,10 @@ impl Keys {
         format!("hapax:{{{}.d{}}}:r:{id:x}", self.name, id % HOST_PARTS)
     }
 
-    /// Returns the key of a bucket. Digests and bands are tables with higher numbers.
+    /// Returns the key of a bucket: the documents with one value (`lead`) in one table. The tables of digests and bands
+    /// are numbered after the Hamming tables.
     pub(crate) fn bucket(&self, table: usize, lead: u64) -> String {
-        // Distributed by the lead: one pipeline for a document uses all masters in parallel.
+        // The lead chooses the part, so the look-ups for one document go to all masters in parallel.
         format!("hapax:{{{}.b{}}}:t{table}:{lead:x}", self.name, lead % HOST_PARTS)
     }
 }

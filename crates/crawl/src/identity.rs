@@ -1,4 +1,4 @@
-//! The rules by which a run refused URLs, stored so that a later run with wider rules can admit these URLs.
+//! Records the settings by which a run refused URLs. If a later run has other settings, it tries these URLs again.
 
 use hapax_data::SkipReason;
 use hapax_page::HASH;
@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 
+/// Version of the stored text. A text of another version counts as a change of all rules.
 const VERSION: u32 = 1;
 
-/// The rules of a run, as the frontier stores them. A form of an earlier version counts as different rules.
+/// The rules of a run, as the frontier stores them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RulesIdentity {
     version: u32,
@@ -17,7 +18,7 @@ pub(crate) struct RulesIdentity {
     max_pages_per_host: Option<u64>,
     max_body: usize,
     allow_private: Vec<String>,
-    /// Unknown before version 0.3: the defaults.
+    /// Not stored before version 0.3: then the defaults are assumed.
     #[serde(default)]
     requests: RequestRules,
     #[serde(default)]
@@ -51,13 +52,13 @@ struct Links {
     seeds: usize,
 }
 
-/// Reasons of [`Links`].
+/// Reasons that depend on [`Links`].
 const BY_LINKS: [SkipReason; 4] =
     [SkipReason::Scope, SkipReason::Depth, SkipReason::Include, SkipReason::Exclude];
-/// Reasons that may differ for other requests.
+/// Reasons that depend on [`RequestRules`]: with other headers the server may answer differently.
 const BY_REQUEST: [SkipReason; 4] =
     [SkipReason::Http4xx, SkipReason::HttpOther, SkipReason::ContentType, SkipReason::Redirects];
-/// All reasons that wider rules may remove.
+/// All reasons that may no longer apply when settings change.
 const ALL: [SkipReason; 8] = [
     SkipReason::Scope,
     SkipReason::Depth,

@@ -1,5 +1,5 @@
-//! Soft 404s: pages that say "not found" with status 200. The crawl requests one URL of each host that does not
-//! exist. Pages that resemble the response are not used.
+//! Soft 404s: pages that say "not found" with status 200. For each host the crawl requests one invented URL, which
+//! surely does not exist. Pages that are similar to its response are logged in skipped.jsonl as `soft-404`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +13,12 @@ use super::page::PageWork;
 
 /// Name of the frontier's note with the response of a host.
 const NOTE: &str = "soft-404";
-/// Minimum similarity of sketches. Such responses repeat the requested URL, so they are not equal.
+/// Similarity of sketches from which a page counts as "not found". It is below 1, because such pages repeat the URL.
 const SIMILARITY: f64 = 0.8;
+/// Maximum number of hosts in memory. Beyond it, the frontier's notes are read again.
 const MAX_HOSTS: usize = 100_000;
 
+/// The response of a host to the invented URL.
 #[derive(Clone, Debug)]
 struct Answer {
     digest: [u8; 16],
@@ -26,7 +28,7 @@ struct Answer {
 /// The responses of hosts to a URL that does not exist.
 #[derive(Debug, Default)]
 pub(super) struct MissingPages {
-    /// `None` for hosts without a probe, and for hosts that respond with an error status.
+    /// By host. `None`: no response to compare with, because the host was not asked or correctly returned an error.
     answers: HashMap<String, Option<Answer>>,
     probed: HashSet<String>,
 }

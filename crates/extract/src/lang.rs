@@ -15,14 +15,14 @@ const SAMPLE: usize = 900;
 /// Number of blocks in the sample, the longest ones, and maximum number of bytes of each.
 const SAMPLED_BLOCKS: usize = 4;
 const SAMPLED_BLOCK: usize = 400;
-/// In samples of fewer bytes, the language may be wrong.
+/// Below this number of bytes, detection is unreliable.
 const SMALL: usize = 200;
 
-/// A language is certain with this number of words, of which this percentage are its stopwords. Only the list of a
-/// closely related language matches such a share, and the detector confuses those on short texts too.
+/// Stopwords prove a language if the text has this number of words and this percentage of them are its stopwords. Only
+/// the list of a closely related language reaches such a share, and the detector fails there too on short texts.
 const SURE_WORDS: usize = 20;
 const SURE_SHARE: usize = 35;
-/// Technical text has fewer stopwords: this percentage is enough with [`CLEAR_LEAD`] times that of any other list.
+/// Technical text has fewer stopwords: this percentage is enough if it is [`CLEAR_LEAD`] times that of each other list.
 const CLEAR_SHARE: usize = 15;
 const CLEAR_LEAD: usize = 2;
 
@@ -175,7 +175,7 @@ impl Sample {
         self.text.len() < SMALL
     }
 
-    /// Returns whether the stopword share of `language` is that of sentences, or clearly the highest.
+    /// Returns whether the stopwords prove `language`: see [`SURE_SHARE`] and [`CLEAR_SHARE`].
     pub(crate) fn speaks(&self, language: &str) -> bool {
         let (languages, lists) = &*SHARED;
         let Ok(this) = languages.binary_search(&language) else { return false };

@@ -1,4 +1,4 @@
-//! Header fields of records.
+//! The headers of WARC records (WARC is the standard file format of web archives).
 
 use std::time::SystemTime;
 
@@ -6,11 +6,11 @@ use hapax_fetch::{Response, one_line};
 
 use crate::time::format_time;
 
-/// Named fields, one a line. Names and values cannot contain line ends.
+/// `Name: value` lines. Line breaks in names and values become blanks.
 #[derive(Debug, Default)]
 pub(crate) struct Head(pub(crate) Vec<u8>);
 
-/// Returns the fields of a record that are known before it is written: all except type, id and references.
+/// Returns the fields that a worker can make ahead: all except type, id and references, which the writer adds.
 pub(crate) fn known_fields(
     response: &Response,
     time: SystemTime,
@@ -54,6 +54,7 @@ impl Head {
         self.0.extend(b"\r\n");
     }
 
+    /// Adds id and URL of a related record.
     pub(crate) fn refer_to(&mut self, record: &str, url: &str) {
         self.field("WARC-Refers-To", &format!("<{record}>"));
         self.field("WARC-Refers-To-Target-URI", url);
