@@ -141,7 +141,7 @@ def test_a_wrong_command_line_ends_with_2(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         run("--input", tmp_path)
     assert ended.value.code == 2 and "--output" in capsys.readouterr().err
-    assert "2 for a wrong command line" in " ".join((command.main.__doc__ or "").split())
+    assert "2 for an invalid command line" in " ".join((command.main.__doc__ or "").split())
 
 
 def test_overwriting_removes_only_what_a_run_wrote(tmp_path: Path, capsys) -> None:
