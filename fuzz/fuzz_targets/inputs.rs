@@ -9,8 +9,6 @@ mod settings;
 mod limits;
 #[path = "../../crates/cli/spelling.rs"]
 mod spelling;
-#[path = "../../crates/cli/units.rs"]
-mod units;
 
 use libfuzzer_sys::fuzz_target;
 
