@@ -105,7 +105,7 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
     given.filter_map(clap::Arg::get_long).next()
 }
 
-/// The settings that apply to stored pages; all others concern fetching.
+/// The settings that apply to stored pages. The rest concerns fetching.
 pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "max_pages",
     "max_bytes",

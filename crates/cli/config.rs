@@ -91,7 +91,7 @@ impl Settings {
             return Err(coded(USAGE, what));
         }
         Fetcher::new(config.requests.client(seeds))
-            .map_err(|error| coded(USAGE, error.to_string()))?;
+            .map_err(|error| coded(USAGE, error.detail()))?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use crate::output::escape;
 use hapax_data::{Piece, diff, diff_deadline};
 
-/// Equal lines shown around a change; the others are folded.
+/// Number of equal lines shown around a change. More of them are folded.
 const CONTEXT: usize = 2;
 
 /// Renders the kept text on the left, the discarded one on the right.

@@ -37,7 +37,7 @@ pub(crate) struct BodyLimits {
     /// Bodies over 1 MiB that may wait; the URLs of further ones are requested again later [default: 32]
     #[arg(long, env = "HAPAX_WAITING_BODIES", value_name = "N", hide_short_help = true)]
     pub(crate) waiting_bodies: Option<usize>,
-    /// Smallest rate of a body over 1 MiB while others wait, in bytes a second over each --slow-after [default: 16KiB]
+    /// Smallest rate of a body over 1 MiB while other bodies wait, in bytes a second over each --slow-after [default: 16KiB]
     #[arg(long, env = "HAPAX_LARGE_RATE", value_name = "SIZE", hide_short_help = true)]
     pub(crate) large_rate: Option<Size>,
     /// Longest time for which a body may be slower than --min-rate or --large-rate [default: 10s]

@@ -427,8 +427,7 @@ fn way(own: Option<Arc<dyn Fetch>>, client: hapax_fetch::Options) -> Result<Fetc
     if let Some(own) = own {
         return Ok((own, None));
     }
-    let http =
-        Fetcher::new(client).map_err(|error| Error::config("requests", error.to_string()))?;
+    let http = Fetcher::new(client).map_err(|error| Error::config("requests", error.detail()))?;
     let http = Arc::new(http);
     Ok((Arc::clone(&http) as Arc<dyn Fetch>, Some(http)))
 }

@@ -274,8 +274,14 @@ async fn request(
     })
 }
 
+/// A larger page that sets a cookie is not read twice, in bytes.
+const MAX_INTERSTITIAL: usize = 64 << 10;
+
 /// Returns whether a page reloads itself (HTML standard, "refresh").
 fn reloads(shared: &Shared, response: &Response) -> bool {
+    if response.body.len() > MAX_INTERSTITIAL {
+        return false;
+    }
     let read = read_response(&response.url, response, &shared.page_limits, false);
     let Some(target) = read.ok().and_then(|document| document.refresh) else { return false };
     let normal = |url: &Url| normalize(url, &shared.url_limits).ok();

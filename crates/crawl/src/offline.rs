@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use hapax_data::{DataDir, PageCounts, SkipReason};
 use hapax_dedup::{Neighbour, Record};
-use hapax_extract::{Limits, Recipe};
+use hapax_extract::{Limits, Link, Recipe};
 use hapax_fetch::Response;
 use hapax_warc::Packer;
 use url::Url;
@@ -205,7 +205,7 @@ impl Offline {
                 if let Outcome::Known = self.committer.page(&mut page)? {
                     self.counts.known += 1;
                 }
-                self.readers.drop_page(page);
+                self.readers.drop_links(std::mem::take(&mut page.document.links));
                 self.committer.count_in_group();
                 self.counts.decided += 1;
                 if self.committer.maybe_commit()? {
@@ -395,8 +395,8 @@ impl StoredDocument {
 #[derive(Debug)]
 enum Job {
     Read(Box<StoredPage>, Sender<Result<PageWork, Unread>>),
-    /// Frees a page. For a page with thousands of links this takes longer than some verdicts.
-    Drop(Box<PageWork>),
+    /// Frees the links of a page: thousands of them take longer than some verdicts.
+    Drop(Vec<Link>),
 }
 
 /// A page that a worker reads: URL, bytes, and the channel of the result.
@@ -432,8 +432,8 @@ impl Readers {
                 while let Ok(job) = next() {
                     let (page, result) = match job {
                         Job::Read(page, result) => (*page, result),
-                        Job::Drop(page) => {
-                            drop(page);
+                        Job::Drop(links) => {
+                            drop(links);
                             continue;
                         }
                     };
@@ -467,9 +467,9 @@ impl Readers {
         }
     }
 
-    fn drop_page(&self, page: PageWork) {
+    fn drop_links(&self, links: Vec<Link>) {
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Job::Drop(Box::new(page)));
+            let _ = jobs.send(Job::Drop(links));
         }
     }
 

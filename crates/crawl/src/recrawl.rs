@@ -95,7 +95,7 @@ impl Committer {
         Ok(note.and_then(|(_, target)| Url::parse(target).ok()))
     }
 
-    /// Returns the URLs of the redirect loop from `to` back to `url`; empty if there is none.
+    /// Returns the URLs of the redirect loop from `to` back to `url`. Empty without a loop.
     pub(super) fn redirects_round(&self, url: &Url, to: Url, most: u8) -> Result<Vec<Url>> {
         let mut round = vec![to];
         while round.len() <= usize::from(most)

@@ -35,7 +35,7 @@ pub(crate) enum Refused {
 
 /// Why a row was not changed.
 pub(crate) enum Unchanged {
-    /// This row cannot be changed; others may be.
+    /// This row cannot be changed. Other rows may be.
     Refused(Refused),
     Failed(Error),
 }

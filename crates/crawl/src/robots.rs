@@ -33,7 +33,7 @@ impl HostRules {
         }
     }
 
-    /// Returns the rule of the lease's host. The first caller fetches it, the others wait for the result.
+    /// Returns the rule of the lease's host. The first caller fetches it; later callers wait for the result.
     pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, Source) {
         let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
         let (known, mut asked) = (cell.get().is_some(), false);

@@ -48,6 +48,11 @@ impl Error {
         self.kind
     }
 
+    /// Returns the description, without the reason.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Returns the reason as `skipped.jsonl` writes it. `busy` is never written: such a request is retried.
     pub const fn reason(&self) -> &'static str {
         match self.kind {

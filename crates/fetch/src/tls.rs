@@ -1,5 +1,7 @@
 //! TLS: trusted roots, ALPN, and connections without verification for hosts that the user named.
 
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ use crate::error::{Error, Kind};
 const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// Certificates per file.
 const MAX_ROOTS: usize = 10_000;
+/// Bytes that are read of a file.
+const MAX_FILE: u64 = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Trust {
@@ -48,25 +52,14 @@ impl Trust {
         roots.add_parsable_certificates(named.iter().cloned());
         Ok(Self { roots: Arc::new(roots), named })
     }
-
-    fn verifier(
-        &self,
-        provider: Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-        let roots = Arc::clone(&self.roots);
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
-        let verifier = verifier.map_err(|error| Error::new(Kind::Tls, error.to_string()))?;
-        Ok(match self.named.is_empty() {
-            true => verifier,
-            false => Arc::new(Named { verifier, certificates: self.named.clone() }),
-        })
-    }
 }
 
 fn read_file(source: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let wrong = |what: &str| Error::new(Kind::Tls, format!("{source} {}: {what}", path.display()));
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|e| wrong(&e.to_string()))?;
-    let read: Result<Vec<_>, _> = certificates.take(MAX_ROOTS).collect();
+    let file = File::open(path).map_err(|error| wrong(&error.to_string()))?;
+    // A device has no end, and may have no line end.
+    let input = BufReader::new(file.take(MAX_FILE));
+    let read: Result<Vec<_>, _> = CertificateDer::pem_reader_iter(input).take(MAX_ROOTS).collect();
     match read {
         Ok(read) if read.is_empty() => Err(wrong("it has no certificate in PEM format")),
         Ok(read) => Ok(read),
@@ -77,28 +70,41 @@ fn read_file(source: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, 
 /// Builds a configuration. Without `trust` it verifies no certificate: use it only for hosts that the user named.
 pub(crate) fn config(trust: Option<&Trust>, protocols: &[&str]) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = match trust {
-        Some(trust) => trust.verifier(Arc::clone(&provider))?,
-        None => Arc::new(Anyone(Arc::clone(&provider))),
-    };
+    let verifier = Verifier::new(trust, Arc::clone(&provider))?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::new(Kind::Protocol, error.to_string()))?
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
+        .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     Ok(config)
 }
 
-/// Accepts the named certificates if the host name matches, and verifies all others.
+/// Verifies certificates, except those that the user named, or none at all. It always checks the signatures of the
+/// handshake.
 #[derive(Debug)]
-struct Named {
-    verifier: Arc<WebPkiServerVerifier>,
-    certificates: Vec<CertificateDer<'static>>,
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// `None` accepts every certificate.
+    roots: Option<Arc<WebPkiServerVerifier>>,
+    named: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Named {
+impl Verifier {
+    fn new(trust: Option<&Trust>, provider: Arc<CryptoProvider>) -> Result<Self, Error> {
+        let Some(trust) = trust else {
+            return Ok(Self { provider, roots: None, named: Vec::new() });
+        };
+        let roots = Arc::clone(&trust.roots);
+        let roots = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+            .build()
+            .map_err(|error| Error::new(Kind::Tls, error.to_string()))?;
+        Ok(Self { provider, roots: Some(roots), named: trust.named.clone() })
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -107,11 +113,12 @@ impl ServerCertVerifier for Named {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.certificates.iter().any(|named| named.as_ref() == certificate.as_ref()) {
+        let Some(roots) = &self.roots else { return Ok(ServerCertVerified::assertion()) };
+        if self.named.iter().any(|named| named.as_ref() == certificate.as_ref()) {
             verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
             return Ok(ServerCertVerified::assertion());
         }
-        self.verifier.verify_server_cert(certificate, intermediates, name, ocsp, now)
+        roots.verify_server_cert(certificate, intermediates, name, ocsp, now)
     }
 
     fn verify_tls12_signature(
@@ -120,7 +127,8 @@ impl ServerCertVerifier for Named {
         cert: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls12_signature(message, cert, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -129,50 +137,12 @@ impl ServerCertVerifier for Named {
         cert: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls13_signature(message, cert, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
-}
-
-/// Accepts any certificate; still checks the signatures of the handshake.
-#[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn note_key(cluster: &Cluster, part: u64, kind: &str) -> String {
     format!("{}note:{kind}", cluster.keys.hosts(part))
 }
 
-/// Returns how many URLs of its host are before a URL; approximate while others lease from the queue.
+/// Returns how many URLs of its host are before a URL. It is approximate while workers lease from the queue.
 pub(super) fn position(cluster: &Cluster, host: &str, url: &Url) -> Result<Option<u64>> {
     let key = format!("{}q:{host}", cluster.keys.of_host(host));
     let mut before = 0;

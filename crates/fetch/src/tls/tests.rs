@@ -3,7 +3,7 @@ use crate::client::{Fetcher, Options};
 use crate::guard::AddressGuard;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use url::Url;
 
@@ -124,7 +124,7 @@ async fn a_named_file_makes_its_certificates_trusted() {
 fn a_named_certificate_is_good_for_its_names_only() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/loopback-certificate.pem");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Trust::new(&[file]).unwrap().verifier(provider).unwrap();
+    let verifier = Verifier::new(Some(&Trust::new(&[file]).unwrap()), provider).unwrap();
     let verify = |name: &'static str| {
         let name = ServerName::try_from(name).unwrap();
         let certificate = CertificateDer::from(SELF_SIGNED[0]);
