@@ -58,6 +58,7 @@ mod tests {
         for (path, content_type, body) in [
             ("/", "text/html", "<html><p>http://a.example/"),
             ("/a.txt", "text/plain", "See http://a.example/"),
+            ("/a.txt", "text/plain", "http://a.example/\nand more text"),
             ("/a.txt", "text/plain", " \n"),
             ("/x", "application/xhtml+xml", "<html xmlns='http://www.w3.org/1999/xhtml'/>"),
         ] {

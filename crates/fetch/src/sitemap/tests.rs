@@ -232,3 +232,21 @@ fn a_list_is_known_by_its_outermost_element() {
         assert_eq!(Sitemap::is_list(body.as_bytes(), &limits), is_list, "{body}");
     }
 }
+
+#[test]
+fn a_file_that_goes_on_behind_the_limit_is_cut_and_one_that_ends_there_is_not() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let list = "http://a.example/1\nhttp://a.example/2\n";
+    let xml = "<urlset><url><loc>http://a.example/1</loc></url></urlset>";
+    for whole in [list, xml] {
+        let limits = SitemapLimits { max_bytes: whole.len(), ..SitemapLimits::default() };
+        for (more, cut) in [("", false), ("\n", true)] {
+            let plain = [whole, more].concat().into_bytes();
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gz.write_all(&plain).unwrap();
+            for body in [plain, gz.finish().unwrap()] {
+                assert_eq!(Sitemap::parse(&base, &body, &limits).cut, cut, "{whole}{more:?}");
+            }
+        }
+    }
+}
