@@ -237,20 +237,14 @@ impl Crawl {
         (committer.observer, committer.sinks) = (observer, sinks);
         // Not earlier: after an error of the stores there is no event.
         committer.observer.tell(&Event::Begun)?;
-        if let Some(verdicts) = verdicts {
-            committer.share(verdicts)?;
-        }
+        verdicts.map_or(Ok(()), |verdicts| committer.share(verdicts))?;
         committer.received.clone_from(&received);
         committer.look.under_way &= !begins_again;
         let (fetch, http) = way(fetch, client)?;
         let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
         feeds.follows_none.store(recrawl || committer.look.on, Relaxed);
         let rules = Rules::new(&config.scope, &seeds)?;
-        let mut starts: BTreeSet<Url> = seeds.iter().cloned().collect();
-        for moved in committer.run.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
-            rules.seed_moved(&moved);
-            starts.extend(normalize(&moved, &config.scope.urls));
-        }
+        let starts = starts(&seeds, &committer.run.moved_seeds, &rules, &config);
         committer.seeds = Seeds::read(&*frontier, &starts)?;
         let url_rules = Arc::new(UrlRules::read(&*frontier)?);
         let given_up_rules = url_rules.left_over(&*frontier)?;
@@ -287,10 +281,7 @@ impl Crawl {
             looked: Instant::now(),
             told: Instant::now(),
         };
-        writer.seed(&seeds)?;
-        writer.remember_claims()?;
-        writer.remember_dropped()?;
-        writer.reconsider(&identity, &retry)?;
+        writer.begin(&seeds, &identity, &retry)?;
         let looks_again = if recrawl { look_again(&mut writer, begins_again)? } else { 0 };
         let before = writer.committer.look.on.then_some(writer.committer.look.fetched_before);
         let limits = RunLimits::new(&config, data.root(), &stats, before);
@@ -439,6 +430,16 @@ pub(crate) fn page_limits(config: &Config) -> hapax_extract::Limits {
         agent: config.requests.agent().1,
         ..config.pages.clone()
     }
+}
+
+/// Returns the seeds and the targets of their redirects in earlier runs, which extend the scope.
+fn starts(seeds: &[Url], moved: &[String], rules: &Rules, config: &Config) -> BTreeSet<Url> {
+    let mut starts: BTreeSet<Url> = seeds.iter().cloned().collect();
+    for moved in moved.iter().filter_map(|url| Url::parse(url).ok()) {
+        rules.seed_moved(&moved);
+        starts.extend(normalize(&moved, &config.scope.urls));
+    }
+    starts
 }
 
 fn shared_by_tasks(

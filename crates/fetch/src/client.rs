@@ -99,6 +99,18 @@ enum Beyond {
     IsIgnored,
 }
 
+impl Beyond {
+    /// Returns whether a body that ended early is an error.
+    fn lacks_content(self, framed: bool, raw: &[u8], body: &[u8]) -> bool {
+        match self {
+            Self::Fails => !is_whole(raw, body),
+            // The parser reports that it is cut.
+            Self::IsCut => false,
+            Self::IsIgnored => framed,
+        }
+    }
+}
+
 /// Validators of a stored copy, for a conditional request (RFC 9110, section 13).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
@@ -246,25 +258,9 @@ impl Fetcher {
         let started = Instant::now();
         let mut clock = Clock::new(started);
         let cookies = self.cookies_of(url);
-        let mut request = self.request(url, known)?;
         let under_way = self.idle.begin(host_and_port(url), started);
-        let clients = self.clients_for(url);
-        let mut client = &clients.any;
-        if !under_way.stays_open() {
-            request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            client = &clients.http1;
-        }
-        let sent = self.request_head(&request);
-        let first = self.limits.first_wait();
-        let again = request.try_clone();
-        let mut answer = clock.within(&self.limits, first, client.execute(request)).await;
-        // RFC 9113, section 7: HTTP_1_1_REQUIRED.
-        if let (Err(error), Some(again)) = (&answer, again)
-            && error.wants_http1()
-        {
-            answer = clock.within(&self.limits, first, clients.http1.execute(again)).await;
-        }
-        let mut response = answer?;
+        let (mut response, sent) =
+            self.exchange(url, known, under_way.stays_open(), &clock).await?;
         let peer = response.remote_addr();
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));
@@ -309,13 +305,7 @@ impl Fetcher {
         };
         // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either, it may be complete.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
-        let lacks = match beyond {
-            Beyond::Fails => !is_whole(&raw, &body),
-            // The parser reports that it is cut.
-            Beyond::IsCut => false,
-            Beyond::IsIgnored => framed,
-        };
-        if ended_early && wanted && lacks {
+        if ended_early && wanted && beyond.lacks_content(framed, &raw, &body) {
             let what = format!("the body ended early, after {} bytes", raw.len());
             return Err(Error::new(Kind::Protocol, what));
         }
@@ -334,6 +324,34 @@ impl Fetcher {
             request: sent,
             _permit: permit.map(Arc::new),
         })
+    }
+
+    /// Sends a request and receives the head of the response; also returns the request as it is archived.
+    async fn exchange(
+        &self,
+        url: &Url,
+        known: &Validators,
+        stays_open: bool,
+        clock: &Clock,
+    ) -> Result<(reqwest::Response, Vec<u8>), Error> {
+        let mut request = self.request(url, known)?;
+        let clients = self.clients_for(url);
+        let mut client = &clients.any;
+        if !stays_open {
+            request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            client = &clients.http1;
+        }
+        let sent = self.request_head(&request);
+        let first = self.limits.first_wait();
+        let again = request.try_clone();
+        let mut answer = clock.within(&self.limits, first, client.execute(request)).await;
+        // RFC 9113, section 7: HTTP_1_1_REQUIRED.
+        if let (Err(error), Some(again)) = (&answer, again)
+            && error.wants_http1()
+        {
+            answer = clock.within(&self.limits, first, clients.http1.execute(again)).await;
+        }
+        Ok((answer?, sent))
     }
 
     /// Decodes a response that was kept on disk. `read` returns the response and whether its body is wanted. `bytes`

@@ -94,8 +94,7 @@ impl Robots {
                 }
                 // Not a rule: user agents after it belong to the same group (RFC 9309, 2.2.4).
                 "crawl-delay" => {
-                    let delay = value.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
-                    let delay = delay.map(|s| Duration::from_secs_f64(s.min(86_400.0)));
+                    let delay = seconds(value);
                     for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
                         if inside {
                             group.crawl_delay = delay.max(group.crawl_delay);
@@ -104,14 +103,9 @@ impl Robots {
                 }
                 // contentsignals.org: `ai-train=no, search=yes`, with a path before it in some files.
                 "content-signal" => {
-                    let signals = value.to_ascii_lowercase();
-                    let signals =
-                        signals.split([',', ' ']).filter(|signal| signal.ends_with("=no"));
-                    for signal in signals {
-                        for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
-                            if inside && group.reservations.len() < MAX_RESERVATIONS {
-                                group.reservations.push(format!("content-signal: {signal}"));
-                            }
+                    for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
+                        if inside {
+                            group.add_signals(value);
                         }
                     }
                 }
@@ -124,12 +118,8 @@ impl Robots {
                 }
                 // Yandex, which defined it: it applies to all robots, in any group.
                 "clean-param" => {
-                    let mut words = value.split_whitespace();
-                    let names = words.next().unwrap_or_default().split('&');
-                    let names = names.filter(|name| !name.is_empty()).take(names_left);
-                    let names: Vec<String> = names.map(str::to_owned).collect();
+                    let (names, path) = clean_param(value, names_left);
                     names_left -= names.len();
-                    let path = words.next().unwrap_or("/").trim_end_matches('*').to_owned();
                     if !names.is_empty() {
                         clean.push((names, path));
                     }
@@ -142,6 +132,14 @@ impl Robots {
         robots.reservations.extend(licenses);
         robots.clean = clean;
         robots
+    }
+
+    /// Adds the signals of a Content-Signal line that say no.
+    fn add_signals(&mut self, value: &str) {
+        let value = value.to_ascii_lowercase();
+        let refused = value.split([',', ' ']).filter(|signal| signal.ends_with("=no"));
+        let room = MAX_RESERVATIONS.saturating_sub(self.reservations.len());
+        self.reservations.extend(refused.take(room).map(|no| format!("content-signal: {no}")));
     }
 
     /// Returns the URL without the parameters that do not change the page; `None` if it has none of them.
@@ -187,6 +185,20 @@ impl Robots {
             .max_by_key(|rule| (rule.pattern.len(), rule.allow));
         best.map_or((true, None), |rule| (rule.allow, Some(rule.line)))
     }
+}
+
+/// Parses a Crawl-delay, at most a day.
+fn seconds(value: &str) -> Option<Duration> {
+    let seconds = value.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0)?;
+    Some(Duration::from_secs_f64(seconds.min(86_400.0)))
+}
+
+/// Parses a Clean-param line: at most `most` names, and the prefix of the paths.
+fn clean_param(value: &str, most: usize) -> (Vec<String>, String) {
+    let mut words = value.split_whitespace();
+    let names = words.next().unwrap_or_default().split('&');
+    let names = names.filter(|name| !name.is_empty()).take(most).map(str::to_owned).collect();
+    (names, words.next().unwrap_or("/").trim_end_matches('*').to_owned())
 }
 
 /// Returns key and value of a line. Like Google's parser, accepts a missing colon between two words and common

@@ -24,9 +24,22 @@ fn by_recrawl() -> Vec<SkipReason> {
 const AGAIN: u64 = 10_000;
 
 impl Writer {
+    /// Prepares a run: queues the seeds, and what earlier runs left or skipped for a reason that has gone.
+    pub(crate) fn begin(
+        &mut self,
+        seeds: &[Url],
+        rules: &RulesIdentity,
+        retry: &[SkipReason],
+    ) -> Result<()> {
+        self.seed(seeds)?;
+        self.remember_claims()?;
+        self.remember_dropped()?;
+        self.reconsider(rules, retry)
+    }
+
     /// Queues the seeds and commits them, so that the crawl can be resumed after any crash. Seeds that were not
     /// fetched are queued again.
-    pub(crate) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
+    fn seed(&mut self, seeds: &[Url]) -> Result<()> {
         for seed in seeds {
             let entry = Entry::page(seed.clone(), 0);
             if self.has_failed(seed)? {
@@ -62,7 +75,7 @@ impl Writer {
     }
 
     /// Queues URLs again that earlier runs skipped by other rules, or for a reason in `retry`.
-    pub(crate) fn reconsider(&mut self, rules: &RulesIdentity, retry: &[SkipReason]) -> Result<()> {
+    fn reconsider(&mut self, rules: &RulesIdentity, retry: &[SkipReason]) -> Result<()> {
         let now = rules.to_text();
         let before = std::mem::replace(&mut self.committer.run.rules, now.clone());
         let mut reasons = retry.to_vec();
