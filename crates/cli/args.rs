@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use crate::duplicates::{Filter, Order};
 use crate::exit;
 use crate::settings::Settings;
 use hapax_data::SkipReason;
+use hapax_report::{Filter, Order};
 
 /// The crawler that keeps each page once.
 ///

@@ -1,9 +1,8 @@
 //! Exit codes, and the mapping of errors to them.
 
 use std::io;
-use std::path::Path;
 
-use crate::shell::shell_path;
+use hapax_report::advice_on_index;
 
 /// Finished.
 pub(crate) const COMPLETE: u8 = 0;
@@ -183,18 +182,6 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
             path.ancestors().find(|folder| folder.file_name().is_some_and(|n| n == "index"))?;
         folder.parent().map(advice_on_index)
     })
-}
-
-pub(crate) fn advice_on_index(data: &Path) -> String {
-    let pages = data.join("pages");
-    let copy = "restore index/ from a backup";
-    match pages.is_dir() {
-        true => format!(
-            "{copy}, or make a new data directory from the stored pages: `crawl pages {} --data NEW`",
-            shell_path(&pages)
-        ),
-        false => format!("{copy}, or crawl again with --fresh (the pages were not archived)"),
-    }
 }
 
 pub(crate) const fn hint(code: u8) -> Option<&'static str> {

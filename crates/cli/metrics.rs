@@ -28,7 +28,7 @@ pub(crate) fn serve(
         }
     };
     let app = axum::Router::new().route("/metrics", get(answer));
-    runtime.spawn(crate::local_server::serve(listener, app, std::future::pending()));
+    runtime.spawn(hapax_report::local_server::serve(listener, app, std::future::pending()));
     Ok(())
 }
 

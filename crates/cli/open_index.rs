@@ -5,9 +5,9 @@ use hapax_extract::jieba;
 use hapax_index::{Error, Searcher};
 
 use crate::data::saved;
-use crate::exit::{DAMAGED, USAGE, advice_on_index, coded};
-use crate::shell::shell_path;
+use crate::exit::{USAGE, coded};
 use hapax_data::must_exist;
+use hapax_report::{advised, shell_path};
 
 /// Opens the index. If the settings disable it, the error says how to build one.
 pub(crate) fn open(data: &Path) -> Result<Searcher> {
@@ -34,21 +34,13 @@ pub(crate) fn open(data: &Path) -> Result<Searcher> {
             format!("{} was made with {flag} and has no index: {what}", data.display()),
         ));
     }
-    Searcher::open(&folder, jieba).map_err(|error| advised(data, error))
+    Searcher::open(&folder, jieba).map_err(|error| advised(data, error).into())
 }
 
 /// Fails if the index is damaged, for commands that could run without it and would hide the damage.
 pub(crate) fn verify(data: &Path) -> Result<()> {
     match Searcher::open(&data.join("index"), jieba) {
-        Err(error @ Error::Damaged { .. }) => Err(advised(data, error)),
+        Err(error @ Error::Damaged { .. }) => Err(advised(data, error).into()),
         _ => Ok(()),
-    }
-}
-
-/// Adds advice to the error of a damaged index.
-pub(crate) fn advised(data: &Path, error: Error) -> anyhow::Error {
-    match error {
-        Error::Damaged { .. } => coded(DAMAGED, format!("{error}; {}", advice_on_index(data))),
-        other => other.into(),
     }
 }

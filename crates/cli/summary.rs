@@ -9,7 +9,7 @@ use hapax_data::SkipReason;
 
 use crate::exit::{COMPLETE, NO_SEED, STOPPED};
 use crate::output::{bytes, duration, escape, number};
-use crate::shell::shell_path;
+use hapax_report::shell_path;
 
 pub(crate) fn code_of(summary: &Summary) -> u8 {
     if summary.stopped.is_some() {

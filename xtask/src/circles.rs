@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-const ROOTS: [&str; 14] = [
+const ROOTS: [&str; 15] = [
     "crates/cli/main.rs",
     "crates/cluster/src/lib.rs",
     "crates/crawl/src/lib.rs",
@@ -19,6 +19,7 @@ const ROOTS: [&str; 14] = [
     "crates/frontier/src/lib.rs",
     "crates/index/src/lib.rs",
     "crates/page/src/lib.rs",
+    "crates/report/src/lib.rs",
     "crates/url/src/lib.rs",
     "crates/warc/src/lib.rs",
     "python/src/lib.rs",

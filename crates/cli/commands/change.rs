@@ -16,10 +16,10 @@ use super::sink::Sink;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::change::change;
 use crate::data::saved;
-use crate::duplicates::wanted;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, coded};
 use crate::output::{self, counted, escape, line, number};
-use crate::shell::shell_path;
+use hapax_report::shell_path;
+use hapax_report::wanted;
 
 /// Fails if there is no crawl, so that a mistyped path creates no data directory.
 fn holds_pages(data: &Path) -> Result<()> {

@@ -9,8 +9,9 @@ use serde_json::json;
 
 use super::print;
 use crate::data::{saved, without_settings};
-use crate::exit::{COMPLETE, DAMAGED, WRITE, advice_on_index, code_of, coded};
+use crate::exit::{COMPLETE, DAMAGED, WRITE, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
+use hapax_report::advice_on_index;
 
 /// A part, with its result in words.
 type SharedVerdict = (&'static str, Result<String>);

@@ -9,11 +9,11 @@ use serde_json::json;
 use super::duplicates::{cell, open_all};
 use super::sink::{Sink, Table};
 use crate::args::ListArgs;
-use crate::duplicates::Order;
-use crate::duplicates::{gone_told, members};
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, line, number};
 use hapax_data::{Cluster, Row, Rows, clusters};
+use hapax_report::Order;
+use hapax_report::{gone_told, members};
 
 /// Copies shown of a cluster.
 const FEW_COPIES: usize = 5;
@@ -23,7 +23,8 @@ const DEFAULT_ROWS: usize = 100;
 pub(super) fn run(args: &ListArgs) -> Result<u8> {
     let opened = open_all(&args.data)?;
     let heads: Vec<_> = opened.iter().map(|log| log.heads()).collect();
-    let tests: Result<Vec<_>> = opened.iter().map(|log| args.filter.test(&log.rows)).collect();
+    let tests: hapax_data::Result<Vec<_>> =
+        opened.iter().map(|log| args.filter.test(&log.rows)).collect();
     let tests = tests?;
     let mut clusters = clusters(&heads, |rows, row| {
         let test = opened.iter().zip(&tests).find(|(log, _)| std::ptr::eq(&log.rows, rows));

@@ -13,10 +13,10 @@ use super::main_job::{Run, resume};
 use crate::args::Common;
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
-use crate::shell::shell_path;
 use crate::summary::{code_of, print_summary};
 use hapax_data::DataDir;
 use hapax_data::units::Limit;
+use hapax_report::shell_path;
 
 /// The most bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
-use crate::duplicates::{gone_told, wanted};
 use crate::exit::COMPLETE;
 use crate::output::{self, line, number};
-use crate::shell::shell_path;
 use hapax_data::{Heads, Row, Rows, Shown, must_hold_pages, tables};
+use hapax_report::shell_path;
+use hapax_report::{gone_told, wanted};
 
 /// Rows shown without `--limit` and `--json`.
 const DEFAULT_ROWS: usize = 1000;

@@ -67,7 +67,7 @@ pub(super) fn find(
     let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {
-            let kept = crate::duplicates::texts(data)?.page(record.id);
+            let kept = hapax_report::texts(data)?.page(record.id);
             if let Some(kept) = &kept {
                 reservations = PageMeta::from_json(&kept.meta).reservations;
             }

@@ -17,6 +17,7 @@ pub(crate) mod export;
 mod extract;
 mod feed;
 mod find;
+pub(crate) mod inspect;
 mod main_job;
 mod man;
 mod pages;
@@ -69,13 +70,9 @@ pub(crate) fn run(args: Args) -> Result<u8> {
                 duplicates::export(output.as_deref(), csv, data)
             }
             Duplicates::Import { feed, data } => feed::import(&feed, &data.data, common.quiet),
-            Duplicates::Report { file, pairs, data } => {
-                crate::inspect::report(&file, pairs, &data.data)
-            }
+            Duplicates::Report { file, pairs, data } => inspect::report(&file, pairs, &data.data),
         },
-        Some(Command::Inspect { listen, data }) => {
-            crate::inspect::serve(listen, &data.data, common.quiet)
-        }
+        Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.data, common.quiet),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Forget { url_or_host, data }) => {
             change::forget(&url_or_host, &data.data, common.quiet)

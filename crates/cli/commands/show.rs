@@ -7,13 +7,13 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::duplicates::json_row;
-use crate::duplicates::Columns;
-use crate::duplicates::gone_told;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, line};
-use crate::shell::shell_path;
 use hapax_data::{Discarded, DuplicateKind, Heads, Row, Rows, Texts, must_hold_pages, tables};
 use hapax_page::difference::{Words, compare, phrases};
+use hapax_report::Columns;
+use hapax_report::gone_told;
+use hapax_report::shell_path;
 
 /// The default width of both columns in characters, and the minimum.
 const WIDTH: usize = 140;
@@ -48,10 +48,9 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let store = tables(data);
     let shown = Heads::new(&rows, store.as_ref()).shown(&found)?;
     let entry = &shown.entry;
-    let texts = crate::duplicates::texts(data)?;
-    let others =
-        dirs.iter().filter(|other| *other != data).map(|other| crate::duplicates::texts(other));
-    let others: Vec<Texts> = others.collect::<Result<_>>()?;
+    let texts = hapax_report::texts(data)?;
+    let others = dirs.iter().filter(|other| *other != data).map(|other| hapax_report::texts(other));
+    let others: Vec<Texts> = others.collect::<hapax_data::Result<_>>()?;
     let elsewhere = || {
         let page = others.iter().find_map(|other| other.page_of(&entry.of.url));
         page.map(|page| page.text)

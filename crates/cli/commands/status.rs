@@ -131,7 +131,7 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
 
 /// Reports that the directory needs an upgrade.
 fn say_upgrade(data: &Path) -> Result<()> {
-    let name = crate::shell::shell_path(data);
+    let name = hapax_report::shell_path(data);
     writeln!(
         std::io::stdout(),
         "Written by an earlier version, with older digests. To convert it, run: crawl upgrade --data {name}"

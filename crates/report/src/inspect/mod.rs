@@ -10,5 +10,5 @@ mod server;
 mod side;
 mod views;
 
-pub(crate) use report::report;
-pub(crate) use server::serve;
+pub use report::report;
+pub use server::{Change, Inspect};

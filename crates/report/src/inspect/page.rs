@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use maud::{Markup, html};
 
 use super::side::side_by_side;
 use super::views::frame;
-use crate::duplicates::gone_told;
-use crate::output::{bytes, escape};
-use hapax_data::{Discarded, DuplicateKind, Heads, Rows, Shown, Texts, tables};
+use crate::select::gone_told;
+use crate::text::{bytes, escape};
+use hapax_data::{Discarded, DuplicateKind, Heads, Result, Rows, Shown, Texts, tables};
 
 /// A link, if the text is a web address.
 pub(super) fn link(url: &str) -> Markup {
@@ -74,7 +73,7 @@ pub(super) fn show(
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
         }
-        (texts(entry, &rows.line(&row)?, &crate::duplicates::texts(data)?))
+        (texts(entry, &rows.line(&row)?, &crate::stored::texts(data)?))
     };
     Ok(frame(&entry.title, "/list", data, body))
 }

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
-use clap::ValueEnum;
 use hapax_data::{
-    DuplicateKind, Heads, Row, Rows, Shown, SkipReason, Skipped, clusters as all_clusters,
+    DuplicateKind, Heads, Result, Row, Rows, Shown, SkipReason, Skipped, clusters as all_clusters,
     skipped_lines, tables,
 };
 use hapax_extract::jieba;
@@ -17,11 +15,10 @@ use serde::Deserialize;
 
 use super::page::link;
 use super::views::frame;
-use crate::args::ListArgs;
-use crate::duplicates::{Filter, Order};
-use crate::duplicates::{gone_told, members, wanted};
-use crate::open_index::advised;
-use crate::output::{bytes, escape, number};
+use crate::filter::{Filter, Order};
+use crate::select::{gone_told, members, wanted};
+use crate::stored::advised;
+use crate::text::{bytes, escape, number};
 
 /// Rows on a page of the list.
 const PAGE: usize = 50;
@@ -43,7 +40,8 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    fn args(&self) -> ListArgs {
+    /// The rows of this query, in order.
+    fn wanted(&self, rows: &Rows) -> Result<Vec<Row>> {
         let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let filter = Filter {
             host: some(&self.host),
@@ -56,9 +54,9 @@ impl ListQuery {
             text: some(&self.text),
             restored: !self.restored.is_empty(),
         };
-        let sort = Order::from_str(&self.sort, true).ok();
+        let sort = Order::parse(&self.sort);
         // Newest first by default.
-        ListArgs { filter, sort, reverse: sort.is_none(), ..ListArgs::default() }
+        wanted(rows, (&filter, sort, sort.is_none()))
     }
 
     /// The link to the same list at another page.
@@ -126,7 +124,7 @@ fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
 }
 
 pub(super) fn list(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
-    let found = wanted(rows, query.args().select())?;
+    let found = query.wanted(rows)?;
     let store = tables(data);
     let heads = Heads::new(rows, store.as_ref());
     let mut shown = Vec::new();

@@ -9,7 +9,7 @@ pub(crate) fn is_hidden(c: char) -> bool {
 }
 
 /// A path for a command line that users copy: quoted where a shell needs it, with control characters escaped.
-pub(crate) fn shell_path(path: &Path) -> String {
+pub fn shell_path(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
     if !bytes.is_empty() && bytes.iter().all(plain) {

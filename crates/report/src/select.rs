@@ -1,18 +1,20 @@
 //! Selects rows by filters.
 
-use anyhow::Result;
-use hapax_data::{Cluster, Row, Rows};
+use hapax_data::{Cluster, Result, Row, Rows};
 
-use super::filter::{Filter, Order};
-use crate::output::{counted, number};
+use crate::filter::{Filter, Order};
+use crate::text::{counted, number};
 
 /// A note behind the URL of a page that is gone.
-pub(crate) const fn gone_told(gone: bool) -> &'static str {
+pub const fn gone_told(gone: bool) -> &'static str {
     if gone { "  (no page is stored for it now)" } else { "" }
 }
 
 /// The rows that pass the filter, in order.
-pub(crate) fn wanted(
+///
+/// # Errors
+/// The filter is invalid, or the log cannot be read.
+pub fn wanted(
     rows: &Rows,
     (filter, order, reverse): (&Filter, Option<Order>, bool),
 ) -> Result<Vec<Row>> {
@@ -34,7 +36,7 @@ pub(crate) fn wanted(
 }
 
 /// Describes how many copies and redirects a cluster has.
-pub(crate) fn members(cluster: &Cluster<'_>) -> String {
+pub fn members(cluster: &Cluster<'_>) -> String {
     let redirects = counted(cluster.redirects, "redirect");
     match (cluster.copies, cluster.redirects) {
         (copies, 0) => format!("{} more", number(copies)),

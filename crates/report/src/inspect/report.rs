@@ -3,28 +3,26 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
 use maud::{DOCTYPE, PreEscaped, html};
 
 use super::page::{pair, texts};
 use super::views::summary;
-use crate::exit::{COMPLETE, WRITE, coded};
-use crate::output::{bytes, escape, number};
-use hapax_data::files::{NewFile, for_owner_only};
-use hapax_data::{Heads, Rows, must_hold_pages, tables};
+use crate::stored::texts as texts_of;
+use crate::text::{bytes, escape, number};
+use hapax_data::files::NewFile;
+use hapax_data::{Heads, Result, Rows, must_hold_pages, tables, unwritable};
+use hapax_dedup::Policy;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Writes the report; the file loads no other resources.
-pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
+/// Writes the report with at most `pairs` pairs and returns their number. The file loads no other resources.
+///
+/// # Errors
+/// `data` is not a data directory with pages, its log or index is damaged, or the file cannot be written.
+pub fn report(file: &Path, pairs: usize, data: &Path, policy: &Policy) -> Result<usize> {
     must_hold_pages(data)?;
-    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let rows = Rows::open(data)?;
-    if settings.is_personal() {
-        for_owner_only();
-    }
-    let policy = settings.policy()?;
-    let stored = crate::duplicates::texts(data)?;
+    let stored = texts_of(data)?;
     // The least similar pairs first, because they are the ones to review.
     let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
@@ -59,7 +57,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
             body {
                 header { strong { "Hapax" } span { "Discarded duplicates" } }
                 main {
-                    (summary(&rows, data, &policy, false))
+                    (summary(&rows, data, policy, false))
                     h2 { (number(shown.len() as u64)) " of " (number(total as u64)) " pairs, the least alike first" }
                     @for pair in shown { div.card { (pair) } }
                 }
@@ -71,13 +69,6 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
             out.write_all(page.into_string().as_bytes())?;
             out.finish()
         })
-        .map_err(|error| coded(WRITE, format!("cannot write {}: {error}", file.display())))?;
-    writeln!(
-        std::io::stdout(),
-        "{} holds {} pairs",
-        file.display(),
-        number(wanted.len().min(pairs) as u64)
-    )
-    .context("stdout")?;
-    Ok(COMPLETE)
+        .map_err(|error| unwritable(file, &error))?;
+    Ok(wanted.len().min(pairs))
 }

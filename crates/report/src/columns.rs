@@ -5,13 +5,14 @@ use std::io::Write;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use unicode_width::UnicodeWidthChar;
 
-use crate::output::escape;
+use crate::text::escape;
 use hapax_data::{Piece, diff, diff_deadline};
 
 const CONTEXT: usize = 1;
 
+/// Two columns of a terminal.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Columns {
+pub struct Columns {
     /// Terminal cells of one column.
     width: usize,
     ansi: bool,
@@ -21,13 +22,17 @@ pub(crate) struct Columns {
 type Part = (bool, String);
 
 impl Columns {
-    pub(crate) const fn new(width: usize, ansi: bool) -> Self {
+    /// Columns for a terminal of this many cells; `ansi` uses colours.
+    pub const fn new(width: usize, ansi: bool) -> Self {
         Self { width: (width - 3) / 2, ansi }
     }
 
     /// Writes the kept text on the left, the discarded one on the right. Without colours, `[-` and `-]`, or `{+` and
     /// `+}`, enclose text that only one side has.
-    pub(crate) fn write(self, out: &mut dyn Write, kept: &str, own: &str) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// From the writer.
+    pub fn write(self, out: &mut dyn Write, kept: &str, own: &str) -> std::io::Result<()> {
         let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
         let (left, right) = ("kept", "discarded");
         writeln!(out, "{left:<width$} | {right}", width = self.width)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::output::escape;
+use crate::text::escape;
 use hapax_data::{Piece, diff, diff_deadline};
 
 /// Number of equal lines shown around a change. More of them are folded.

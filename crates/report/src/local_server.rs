@@ -1,4 +1,4 @@
-//! The web server of `inspect` and `--metrics`. Limits of connections and times keep file descriptors free for other
+//! The web server of [`Inspect`](crate::Inspect) and of `crawl --metrics`. Limits of connections and times keep file descriptors free for other
 //! parts of the process, and let it end at a signal despite open connections.
 
 use std::convert::Infallible;
@@ -24,11 +24,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers requests until `shutdown` resolves, then gives earlier requests `GRACE` to end.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    app: axum::Router,
-    shutdown: impl Future<Output = ()>,
-) {
+pub async fn serve(listener: TcpListener, app: axum::Router, shutdown: impl Future<Output = ()>) {
     let free = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
     tokio::pin!(shutdown);
     loop {

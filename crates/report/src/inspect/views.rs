@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use hapax_dedup::Policy;
 use maud::{DOCTYPE, Markup, html};
 
 use super::charts::{bars, columns};
-use crate::output::{bytes, escape, number};
+use crate::text::{bytes, escape, number};
 use hapax_crawl::Summary;
-use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES};
+use hapax_data::{LogStats, Result, Rows, SIMILARITY_CLASSES};
 
 const HOSTS: usize = 12;
 /// Days in the chart.

@@ -2,50 +2,52 @@
 
 use std::cmp::Ordering;
 
-use anyhow::Result;
-use clap::{Args, ValueEnum};
-
-use crate::exit::{USAGE, coded};
 use hapax_data::spelling::did_you_mean;
 use hapax_data::{
-    DuplicateKind, Row, RowFilter, Rows, parse_distances, parse_moment, parse_similarities,
+    DuplicateKind, Error, Result, Row, RowFilter, Rows, parse_distances, parse_moment,
+    parse_similarities,
 };
 
 /// Which rows are wanted.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Filter {
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
     /// Only this host
-    #[arg(long, help_heading = "Filter")]
-    pub(crate) host: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
+    pub host: Option<String>,
     /// Only this kind: exact, near, canonical, alias
-    #[arg(long, help_heading = "Filter")]
-    pub(crate) kind: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
+    pub kind: Option<String>,
     /// Only this distance, or a range such as 2..3
-    #[arg(long, value_name = "K", help_heading = "Filter")]
-    pub(crate) distance: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Filter"))]
+    pub distance: Option<String>,
     /// Only this similarity, or a range such as 0.5..0.7, rounded as the list shows it; with three decimals exactly
-    #[arg(long, value_name = "S", help_heading = "Filter")]
-    pub(crate) similarity: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "S", help_heading = "Filter"))]
+    pub similarity: Option<String>,
     /// Only from this time on, such as 2026-11-20 or 2026-11-20T19:00:00Z
-    #[arg(long, value_name = "TIME", help_heading = "Filter")]
-    pub(crate) since: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Filter"))]
+    pub since: Option<String>,
     /// Only before this time
-    #[arg(long, value_name = "TIME", help_heading = "Filter")]
-    pub(crate) until: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Filter"))]
+    pub until: Option<String>,
     /// Only this language, such as zh
-    #[arg(long, value_name = "CODE", help_heading = "Filter")]
-    pub(crate) language: Option<String>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "CODE", help_heading = "Filter"))]
+    pub language: Option<String>,
     /// Only rows with this text in URL or title
-    #[arg(long = "match", value_name = "TEXT", help_heading = "Filter")]
-    pub(crate) text: Option<String>,
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "match", value_name = "TEXT", help_heading = "Filter")
+    )]
+    pub text: Option<String>,
     /// Only what was restored
-    #[arg(long, help_heading = "Filter")]
-    pub(crate) restored: bool,
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
+    pub restored: bool,
 }
 
 /// The order of rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
     /// As they were discarded
     #[default]
     Time,
@@ -62,12 +64,26 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    pub(crate) fn compare(self, rows: &Rows, a: &Row, b: &Row) -> Ordering {
+    /// The order with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [
+            ("time", Self::Time),
+            ("distance", Self::Distance),
+            ("similarity", Self::Similarity),
+            ("host", Self::Host),
+            ("bytes", Self::Bytes),
+            ("of", Self::Of),
+        ];
+        all.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, order)| order)
+    }
+
+    /// The order of two rows of one log; equal ones as they were discarded.
+    pub fn compare(self, rows: &Rows, a: &Row, b: &Row) -> Ordering {
         self.compare_across((rows, a), (rows, b)).then(a.offset.cmp(&b.offset))
     }
 
     /// The order of two rows from two logs.
-    pub(crate) fn compare_across(
+    pub fn compare_across(
         self,
         (a_rows, a): (&Rows, &Row),
         (b_rows, b): (&Rows, &Row),
@@ -85,36 +101,37 @@ impl Order {
 }
 
 impl Filter {
-    pub(crate) fn test(&self, rows: &Rows) -> Result<RowFilter> {
+    /// Parses the filter's texts.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], which names the flag and what is allowed.
+    pub fn test(&self, rows: &Rows) -> Result<RowFilter> {
         let kind = self.kind.as_ref().map(|kind| {
             DuplicateKind::parse(kind).ok_or_else(|| {
                 let names = DuplicateKind::ALL.map(DuplicateKind::as_str);
                 let guess = did_you_mean(kind, names.into_iter());
-                coded(
-                    USAGE,
-                    format!("--kind {kind}: unknown kind. Kinds: {}{guess}", names.join(", ")),
-                )
+                Error::Invalid(format!(
+                    "--kind {kind}: unknown kind. Kinds: {}{guess}",
+                    names.join(", ")
+                ))
             })
         });
         // The error's text begins with the flag's name.
-        let flag = |error: hapax_data::Error| coded(USAGE, format!("--{error}"));
+        let flag = |error: hapax_data::Error| Error::Invalid(format!("--{error}"));
         let distance = self.distance.as_deref().map(|text| parse_distances(text).map_err(flag));
         let similarity =
             self.similarity.as_deref().map(|text| parse_similarities(text).map_err(flag));
         let time = |name: &str, text: &Option<String>, open: u64| match text {
             Some(text) => {
-                parse_moment(text).map_err(|error| coded(USAGE, format!("--{name}: {error}")))
+                parse_moment(text).map_err(|error| Error::Invalid(format!("--{name}: {error}")))
             }
             None => Ok(open),
         };
         let language = self.language.as_ref().map(|language| {
             <[u8; 2]>::try_from(language.as_bytes()).map_err(|_| {
-                coded(
-                    USAGE,
-                    format!(
-                        "--language {language}: not a language code. Use two letters, such as en or zh"
-                    ),
-                )
+                Error::Invalid(format!(
+                    "--language {language}: not a language code. Use two letters, such as en or zh"
+                ))
             })
         });
         Ok(RowFilter {

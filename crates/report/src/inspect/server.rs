@@ -1,12 +1,9 @@
 //! The server: routes, headers, and the single entry point for changes.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use anyhow::Result;
-use axum::extract::{Form, Path as UrlPath, Query, Request, State};
+use axum::extract::{Form, Path as UrlPath, Query, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -14,83 +11,84 @@ use axum::routing::{get, post};
 use hapax_dedup::Policy;
 use maud::Markup;
 use serde::Deserialize;
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::guard::Guard;
 use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
 use super::page::show;
 use super::views::{error_page, overview};
-use crate::change::change;
-use crate::exit::{COMPLETE, USAGE, coded};
 use crate::local_server;
-use crate::open_index;
-use crate::signals::Signals;
-use hapax_data::{Request as Change, Rows, must_hold_pages};
+use hapax_data::{Answer, Error, Request, Result, Rows, must_hold_pages};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// Allows only our own style, script, images and form targets, and no framing.
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// Time for pages that are being rendered when the server ends.
-const SHUTDOWN: Duration = Duration::from_millis(500);
 /// Pages rendered at a time, including those for clients that disconnected.
 const MAX_DRAWS: usize = 8;
 /// The most bytes of a form.
 const MAX_FORM: usize = 16 << 10;
 
-/// The state that every page needs.
-#[derive(Debug)]
-pub(super) struct App {
+/// Carries out a change to the data directory, or says why it is impossible.
+pub type Change = dyn Fn(&Path, &Request) -> std::result::Result<Answer, String> + Send + Sync;
+
+/// The local page about a data directory.
+pub struct Inspect {
     pub(super) data: PathBuf,
-    pub(super) guard: Guard,
     pub(super) policy: Policy,
     rows: Mutex<Rows>,
+    change: Box<Change>,
     draws: Arc<Semaphore>,
 }
 
-/// Serves until Ctrl-C.
-pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> {
-    must_hold_pages(data)?;
-    open_index::verify(data)?;
-    if !listen.ip().is_loopback() {
-        return Err(coded(
-            USAGE,
-            format!(
-                "--listen {listen}: must be a loopback address such as 127.0.0.1:7878, because the page has \
-                 no login. To share results, run: crawl duplicates report FILE.html"
-            ),
-        ));
+impl std::fmt::Debug for Inspect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inspect").field("data", &self.data).finish_non_exhaustive()
     }
-    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
-    let (policy, rows) = (settings.policy()?, Rows::open(data)?);
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(listen).await.map_err(|error| {
-            coded(USAGE, format!("cannot listen on {listen}: {error}; give another --listen"))
-        })?;
-        let address = listener.local_addr()?;
-        let app = App {
+}
+
+/// The state that every page needs.
+#[derive(Debug)]
+struct App {
+    inspect: Inspect,
+    guard: Guard,
+}
+
+impl Inspect {
+    /// Opens the log of a data directory. `policy` has the thresholds that charts mark.
+    ///
+    /// # Errors
+    /// `data` is not a data directory with pages, or its log is damaged.
+    pub fn open(data: &Path, policy: Policy, change: Box<Change>) -> Result<Self> {
+        must_hold_pages(data)?;
+        let rows = Mutex::new(Rows::open(data)?);
+        Ok(Self {
             data: data.to_owned(),
-            guard: Guard::new(address),
             policy,
-            rows: Mutex::new(rows),
+            rows,
+            change,
             draws: Arc::new(Semaphore::new(MAX_DRAWS)),
-        };
-        if !quiet {
-            use std::io::Write;
-            writeln!(
-                std::io::stdout(),
-                "Open http://{address}/ in a browser (Ctrl-C stops the server)"
-            )?;
+        })
+    }
+
+    /// Answers requests until `shutdown` resolves. Must listen on a loopback address, because the page has no login.
+    ///
+    /// # Errors
+    /// The listener's address is unknown or not a loopback address.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<()> {
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() {
+            return Err(Error::Invalid(format!("{address} is not a loopback address")));
         }
-        let mut signals = Signals::new()?;
-        local_server::serve(listener, router(Arc::new(app)), signals.recv()).await;
-        anyhow::Ok(())
-    })?;
-    // Ends with the process even if a slow search is still being rendered.
-    runtime.shutdown_timeout(SHUTDOWN);
-    Ok(COMPLETE)
+        let app = App { guard: Guard::new(address), inspect: self };
+        local_server::serve(listener, router(Arc::new(app)), shutdown).await;
+        Ok(())
+    }
 }
 
 fn router(app: Arc<App>) -> axum::Router {
@@ -114,7 +112,7 @@ fn router(app: Arc<App>) -> axum::Router {
 }
 
 /// Refuses requests with a foreign host name or from other sites, and adds security headers to every response.
-async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn protect(State(app): State<Arc<App>>, request: HttpRequest, next: Next) -> Response {
     let (method, path) = (request.method(), request.uri().path());
     let mut response = if !app.guard.knows_host(request.headers()) {
         (StatusCode::MISDIRECTED_REQUEST, "This host name does not belong here.\n").into_response()
@@ -150,18 +148,18 @@ impl App {
         draw: impl FnOnce(&Self, &Rows) -> Result<Markup> + Send + 'static,
     ) -> Response {
         // The job holds the permit, so a client that disconnects early cannot start another job.
-        let Ok(permit) = Arc::clone(&self.draws).acquire_owned().await else {
+        let Ok(permit) = Arc::clone(&self.inspect.draws).acquire_owned().await else {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         };
         let drawn = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            rows.refresh(&self.data)?;
+            let mut rows = self.inspect.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            rows.refresh(&self.inspect.data)?;
             draw(&self, &rows)
         });
         match drawn.await {
             Ok(Ok(page)) => html(page),
-            Ok(Err(error)) => failed(&error),
+            Ok(Err(error)) => failed(&with_causes(&error)),
             Err(_) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "drawing this page failed\n").into_response()
             }
@@ -169,20 +167,31 @@ impl App {
     }
 }
 
-fn failed(error: &anyhow::Error) -> Response {
-    (StatusCode::BAD_REQUEST, html(error_page(&format!("{error:#}")))).into_response()
+fn failed(message: &str) -> Response {
+    (StatusCode::BAD_REQUEST, html(error_page(message))).into_response()
+}
+
+/// An error and its causes.
+fn with_causes(error: &Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message += &format!(": {error}");
+        cause = error.source();
+    }
+    message
 }
 
 async fn home(State(app): State<Arc<App>>) -> Response {
-    app.render(|app, rows| overview(rows, &app.data, &app.policy)).await
+    app.render(|app, rows| overview(rows, &app.inspect.data, &app.inspect.policy)).await
 }
 
 async fn rows_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
-    app.render(move |app, rows| list(rows, &app.data, &query)).await
+    app.render(move |app, rows| list(rows, &app.inspect.data, &query)).await
 }
 
 async fn clusters_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
-    app.render(move |app, rows| clusters(rows, &app.data, &query)).await
+    app.render(move |app, rows| clusters(rows, &app.inspect.data, &query)).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -195,12 +204,14 @@ async fn pair_page(
     UrlPath(id): UrlPath<u64>,
     Query(done): Query<Done>,
 ) -> Response {
-    app.render(move |app, rows| show(rows, &app.data, id, done.done.as_deref(), &app.guard.token))
-        .await
+    app.render(move |app, rows| {
+        show(rows, &app.inspect.data, id, done.done.as_deref(), &app.guard.token)
+    })
+    .await
 }
 
 async fn skipped_page(State(app): State<Arc<App>>, Query(query): Query<SkipQuery>) -> Response {
-    app.render(move |app, _| skipped(&app.data, &query)).await
+    app.render(move |app, _| skipped(&app.inspect.data, &query)).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -210,7 +221,7 @@ struct SearchQuery {
 }
 
 async fn search_page(State(app): State<Arc<App>>, Query(query): Query<SearchQuery>) -> Response {
-    app.render(move |app, rows| search(rows, &app.data, &query.q)).await
+    app.render(move |app, rows| search(rows, &app.inspect.data, &query.q)).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -233,18 +244,20 @@ async fn change_page(
     }
     let ids = vec![form.id];
     let request = match form.action.as_str() {
-        "restore" => Change::Restore { ids },
-        "discard" => Change::Discard { ids },
-        "keep" => Change::Keep { ids },
-        _ => return failed(&anyhow::anyhow!("there is no such change")),
+        "restore" => Request::Restore { ids },
+        "discard" => Request::Discard { ids },
+        "keep" => Request::Keep { ids },
+        _ => return failed("there is no such change"),
     };
-    let answer = tokio::task::spawn_blocking(move || change(&app.data, &request)).await;
+    let answer =
+        tokio::task::spawn_blocking(move || (app.inspect.change)(&app.inspect.data, &request))
+            .await;
     match answer {
         Ok(Ok(answer)) => match answer.not.first() {
             None => {
                 Redirect::to(&format!("/page/{}?done={}", form.id, form.action)).into_response()
             }
-            Some(why) => failed(&anyhow::anyhow!("not done: {why}")),
+            Some(why) => failed(&format!("not done: {why}")),
         },
         Ok(Err(error)) => failed(&error),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "the change failed\n").into_response(),

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::output::number;
+use crate::text::number;
 
 /// Columns of a distribution, with a threshold marked.
 pub(super) fn columns(

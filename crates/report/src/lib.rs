@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod columns;
+mod filter;
+mod inspect;
+pub mod local_server;
+mod select;
+mod shell;
+mod stored;
+pub mod text;
+
+pub use columns::Columns;
+pub use filter::{Filter, Order};
+pub use inspect::{Change, Inspect, report};
+pub use select::{gone_told, members, wanted};
+pub use shell::shell_path;
+pub use stored::{advice_on_index, advised, texts};
