@@ -120,7 +120,7 @@ fn a_false_feed_is_detected_and_its_skipped_pages_are_fetched() {
 }
 
 #[test]
-fn a_page_whose_survivor_is_gone_or_out_of_reach_is_fetched() {
+fn a_page_whose_kept_page_is_gone_or_out_of_reach_is_fetched() {
     let server = site();
     let bench = Bench::new();
     let claims: Vec<_> = (0..30)

@@ -12,8 +12,8 @@ fuzz_target!(|data: &[u8]| {
         assert!(found.words.iter().all(|(_, count)| *count > 0));
     }
     let document = extract_plain(Some("text/plain; charset=utf-8"), data, &Limits::default());
-    let basis = document.basis(hash);
+    let comparison_text = document.comparison_text(hash);
     for recipe in Recipe::ALL {
-        let _ = recipe.features(&document, &basis, hash);
+        let _ = recipe.features(&document, &comparison_text, hash);
     }
 });

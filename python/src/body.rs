@@ -60,6 +60,6 @@ pub(crate) fn fingerprint_of(
 ) -> Result<(Fingerprint, u32), Failure> {
     let url = url.and_then(|url| Url::parse(std::str::from_utf8(url).ok()?).ok());
     let document = body.document(url.as_ref())?;
-    let basis = document.basis(|bytes| HASH.hash(bytes));
-    Ok((fingerprint(&document, &basis, recipe), basis.features.tokens))
+    let text = document.comparison_text(|bytes| HASH.hash(bytes));
+    Ok((fingerprint(&document, &text, recipe), text.features.tokens))
 }

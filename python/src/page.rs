@@ -124,17 +124,17 @@ impl Page {
     /// The comparison text: heading and content, or, for a thin page, title and all visible text.
     #[getter]
     fn basis(&self) -> &str {
-        &self.evidence.basis.text
+        &self.evidence.comparison_text.text
     }
     /// Whether the page is thin: it has fewer than 15 content words.
     #[getter]
     fn little_text(&self) -> bool {
-        self.evidence.basis.little
+        self.evidence.comparison_text.thin
     }
     /// The number of content words in the comparison text; a page with 0 has no duplicates.
     #[getter]
     fn tokens(&self) -> u32 {
-        self.evidence.basis.features.tokens
+        self.evidence.comparison_text.features.tokens
     }
     /// The simhash by the page's recipe, unsigned.
     #[getter]

@@ -107,7 +107,7 @@ impl Read<'_> {
             Self::Own(page) => page,
             Self::Given(page) => page,
         };
-        page.evidence.basis.features.former_digest
+        page.evidence.comparison_text.features.former_digest
     }
 }
 

@@ -115,7 +115,7 @@ fn open(path: &Path, url: Option<&String>, recipe: Recipe) -> Result<Page> {
 }
 
 fn text_of(page: &Page) -> &str {
-    &page.evidence.basis.text
+    &page.evidence.comparison_text.text
 }
 
 pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
@@ -190,13 +190,13 @@ fn evidence_text(out: &mut String, page: &Page, policy: &Policy, limit: usize) {
     let mut row = |name: &str, value: String| {
         let _ = writeln!(out, "{name:<12} {value}");
     };
-    let features = &evidence.basis.features;
-    let basis = if evidence.basis.little {
+    let features = &evidence.comparison_text.features;
+    let comparison_text = if evidence.comparison_text.thin {
         "thin page: compared by title and all visible text; only equal text makes a duplicate"
     } else {
         "heading and kept blocks"
     };
-    row("compared by", basis.into());
+    row("compared by", comparison_text.into());
     row(
         "tokens",
         format!(
@@ -238,7 +238,7 @@ fn evidence_text(out: &mut String, page: &Page, policy: &Policy, limit: usize) {
 
 pub(super) fn page_json(page: &Page, policy: &Policy) -> Value {
     let (document, evidence) = (&page.document, &page.evidence);
-    let features = &evidence.basis.features;
+    let features = &evidence.comparison_text.features;
     let words = weighted_words(text_of(page), document.language);
     json!({
         "path": page.name, "bytes": page.bytes, "charset": document.charset,
@@ -246,7 +246,7 @@ pub(super) fn page_json(page: &Page, policy: &Policy) -> Value {
         "language": document.language, "title": document.title, "heading": document.heading,
         "canonical": document.canonical.as_ref().map(as_it_stands), "refresh": document.refresh.as_ref().map(as_it_stands),
         "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
-        "link_count": document.links.len(), "blocks": blocks_json(document), "text": text_of(page), "little_text": evidence.basis.little,
+        "link_count": document.links.len(), "blocks": blocks_json(document), "text": text_of(page), "little_text": evidence.comparison_text.thin,
         "tokens": features.tokens, "shingles": features.shingles.len(), "numbers": features.numbers.len(), "weights": words,
         "fingerprint": evidence.fingerprint.to_string(), "recipe": page.recipe.name(), "hash": HASH.name(), "distance": policy.distance,
     })
@@ -268,8 +268,8 @@ struct Comparison {
 
 fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
     let (x, y) = (&a.evidence, &b.evidence);
-    let digest = x.basis.features.digest;
-    let equal = digest.is_some() && digest == y.basis.features.digest;
+    let digest = x.comparison_text.features.digest;
+    let equal = digest.is_some() && digest == y.comparison_text.features.digest;
     let distance = x.fingerprint.distance(y.fingerprint);
     let (left, right) = (x.side(a.site), y.side(b.site));
     let tables = Layout::for_distance(policy.distance).map_or(Vec::new(), |layout| {
@@ -301,7 +301,8 @@ fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
     let weighed = level.map(|level| policy.weigh(0, (level, None), fingerprints, [left, right]));
     let in_doubt = weighed.is_some_and(|(near, _)| policy.is_in_doubt(&near));
     let confirmed = weighed.is_some_and(|(_, confirmed)| confirmed);
-    let text = |page: &Page| Compared::new(PageText::of(&page.document, &page.evidence.basis));
+    let text =
+        |page: &Page| Compared::new(PageText::of(&page.document, &page.evidence.comparison_text));
     // As if the first one were kept.
     let outcome = (in_doubt && !empty && !policy.hamming_only)
         .then(|| compare_pages(&text(b), &text(a), a.site == b.site));
@@ -369,13 +370,13 @@ impl Comparison {
     fn text(&self, a: &Page, b: &Page) -> String {
         let mut out = String::new();
         for (name, page) in [("first", a), ("second", b)] {
-            let tokens = page.evidence.basis.features.tokens;
+            let tokens = page.evidence.comparison_text.features.tokens;
             let _ = writeln!(
                 out,
                 "{name:<12} {}  {}  {tokens} content words{}\n             {}",
                 page.evidence.fingerprint,
                 if page.document.language.is_empty() { "--" } else { page.document.language },
-                if page.evidence.basis.little { ", thin page" } else { "" },
+                if page.evidence.comparison_text.thin { ", thin page" } else { "" },
                 line(&page.name, WIDTH)
             );
         }

@@ -47,7 +47,7 @@ pub(super) fn find(
     let fate = match (discarded, record.of) {
         (Some(shown), _) => fate(shown),
         (None, Some(of)) => {
-            let of = match rows.decisions.survivor(of) {
+            let of = match rows.decisions.representative(of) {
                 Some((_, now)) => now.to_owned(),
                 None => key_of(store, of)?,
             };

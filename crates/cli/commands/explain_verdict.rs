@@ -60,9 +60,9 @@ pub(super) fn ask(
         return Ok(Verdict { text, json: json!({"verdict": "forgotten"}) });
     }
     let document = page.evidence.document(key.as_bytes(), normal.as_ref(), 0);
-    let former = page.evidence.basis.features.former_digest;
+    let former = page.evidence.comparison_text.features.former_digest;
     let former = former.filter(|_| digests_of(&store.payload()).is_ok_and(Digests::has_former));
-    let own = Compared::new(PageText::of(&page.document, &page.evidence.basis));
+    let own = Compared::new(PageText::of(&page.document, &page.evidence.comparison_text));
     let texts = TextStore::read_only(&data.join("texts"));
     let mut comparison = Comparison::new(&texts, &own, Findings::new());
     for best in matches(store, &document, former, Extent::All, Some(&mut comparison))? {

@@ -20,7 +20,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             let line = |line: &str| if raw { line.to_owned() } else { escape(line) };
             return Ok(document.text.lines().try_for_each(|l| writeln!(out, "{}", line(l)))?);
         }
-        let basis = document.basis(|bytes| HASH.hash(bytes));
+        let comparison_text = document.comparison_text(|bytes| HASH.hash(bytes));
         let links: Vec<String> =
             document.links.iter().map(|link| as_it_stands(&link.url)).collect();
         let row = json!({
@@ -37,9 +37,9 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
             "charset": document.charset,
             "truncated": document.truncated.is_some(),
-            "little_text": basis.little,
-            "fingerprint": fingerprint_by(&document, &basis, Recipe::default()).to_string(),
-            "tokens": basis.features.tokens,
+            "little_text": comparison_text.thin,
+            "fingerprint": fingerprint_by(&document, &comparison_text, Recipe::default()).to_string(),
+            "tokens": comparison_text.features.tokens,
         });
         Ok(writeln!(out, "{}", output::json(&row))?)
     })
@@ -48,11 +48,11 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
 pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     each(files, |path, bytes, kind, out| {
         let document = kind.read(&stand_in()?, None, bytes);
-        let basis = document.basis(|bytes| HASH.hash(bytes));
+        let comparison_text = document.comparison_text(|bytes| HASH.hash(bytes));
         Ok(writeln!(
             out,
             "{}\t{}",
-            fingerprint_by(&document, &basis, recipe),
+            fingerprint_by(&document, &comparison_text, recipe),
             escape(&path.display().to_string())
         )?)
     })

@@ -18,8 +18,8 @@ use url::Url;
 use super::commit::Committer;
 use super::notes::VALIDATORS;
 use super::refused::{Change, Refused, refused, settled};
+use super::representative::Rank;
 use super::summary::Summary;
-use super::survivor::Rank;
 use hapax_data::DataDir;
 use hapax_data::is_of_text;
 use hapax_data::stored_page;
@@ -176,7 +176,8 @@ impl Committer {
     fn keep_instead(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
         let (mut entry, written) = self.row(rows, id)?;
         // The representative may have changed since the rows were read.
-        if let Some((now, url)) = entry.of.id.and_then(|of| self.logs.decisions.survivor(of)) {
+        if let Some((now, url)) = entry.of.id.and_then(|of| self.logs.decisions.representative(of))
+        {
             (entry.of.id, entry.of.url) = (Some(now), url.to_owned());
         }
         let other = match entry.of.id {
@@ -418,7 +419,7 @@ impl Committer {
     pub(super) fn stands_for(&self, url: &str) -> Result<Option<u64>> {
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(None) };
         let of = self.store.record(id)?.and_then(|record| record.of).unwrap_or(id);
-        Ok(Some(self.logs.decisions.survivor(of).map_or(of, |(now, _)| now)))
+        Ok(Some(self.logs.decisions.representative(of).map_or(of, |(now, _)| now)))
     }
 
     pub(crate) const fn decisions(&self) -> &Decisions {
@@ -512,13 +513,13 @@ impl Committer {
             let url = Url::parse(url).ok()?;
             stored_page(&self.warc.folder, place.as_deref()?, &url)
         };
-        let Some((document, basis)) = read() else { return refused(Refused::NoText) };
-        if exact && !is_of_text(&found.record, &basis.features) {
+        let Some((document, comparison_text)) = read() else { return refused(Refused::NoText) };
+        if exact && !is_of_text(&found.record, &comparison_text.features) {
             return refused(Refused::NoText);
         }
-        found.page_text = Some(PageText::of(&document, &basis));
+        found.page_text = Some(PageText::of(&document, &comparison_text));
         found.meta = PageMeta::of(&document).to_json();
-        found.text = basis.text;
+        found.text = comparison_text.text;
         found.stored_at = place.clone().unwrap_or_default();
         if !exact {
             found.title = document.title;

@@ -26,7 +26,7 @@ impl Committer {
         time: &str,
         location: Option<Location>,
     ) -> Result<()> {
-        self.texts.insert(id, &page.evidence.basis.text);
+        self.texts.insert(id, &page.evidence.comparison_text.text);
         self.store_text(page, id);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
@@ -39,7 +39,7 @@ impl Committer {
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
-                text: shown_text(&page.evidence.basis.text),
+                text: shown_text(&page.evidence.comparison_text.text),
                 language: page.document.language,
                 fetched: time,
                 stored_at: &stored_at,
@@ -156,8 +156,9 @@ impl Committer {
             let url = url::Url::parse(&of_url).ok()?;
             stored_text(&self.warc.folder, of_place.as_deref()?, &url)
         });
-        let (shared, different) =
-            other.map(|other| examples(&page.evidence.basis.text, &other)).unwrap_or_default();
+        let (shared, different) = other
+            .map(|other| examples(&page.evidence.comparison_text.text, &other))
+            .unwrap_or_default();
         let meta = PageMeta::of(&page.document);
         let of = DiscardedOf { id: Some(best.id), url: of_url, warc: of_place };
         let line = Discarded {

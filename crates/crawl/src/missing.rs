@@ -51,7 +51,7 @@ impl MissingPages {
 
     /// Remembers the page that a probe returned.
     pub(super) fn learn(&mut self, frontier: &dyn Frontier, host: &str, page: &PageWork) {
-        let Some(digest) = page.evidence.basis.features.digest else { return };
+        let Some(digest) = page.evidence.comparison_text.features.digest else { return };
         let mut note = digest.to_vec();
         note.extend(page.evidence.sketch.iter().flat_map(|sketch| *sketch.as_bytes()));
         frontier.note(host, NOTE, note);
@@ -73,7 +73,7 @@ impl MissingPages {
             self.answers.insert(host.to_owned(), note.as_deref().and_then(read_note));
         }
         let Some(Some(answer)) = self.answers.get(host) else { return Ok(false) };
-        let features = &page.evidence.basis.features;
+        let features = &page.evidence.comparison_text.features;
         // A note of an earlier version has the former digest.
         if [features.digest, features.former_digest].contains(&Some(answer.digest)) {
             return Ok(true);

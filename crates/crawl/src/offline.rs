@@ -388,7 +388,7 @@ impl StoredDocument {
 
     /// The number of content tokens.
     pub const fn tokens(&self) -> u32 {
-        self.work.evidence.basis.features.tokens
+        self.work.evidence.comparison_text.features.tokens
     }
 }
 

@@ -70,10 +70,11 @@ impl PageWork {
         recipe: Recipe,
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
-        let page_text = PageText::of(&document, &evidence.basis);
+        let page_text = PageText::of(&document, &evidence.comparison_text);
         let blank = document.images.is_empty() && document.shows_nothing();
         (document.text, document.blocks, document.images) = Default::default();
-        let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
+        let Features { words, shingles, numbers: hashes, .. } =
+            &mut evidence.comparison_text.features;
         (*words, *shingles, *hashes) = Default::default();
         Self {
             depth,

@@ -111,7 +111,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
             }
             let mut best = None;
             // A better page may have replaced the page that it duplicates.
-            let now = record.of.map(|of| decisions.survivor(of).map_or(of, |(id, _)| id));
+            let now = record.of.map(|of| decisions.representative(of).map_or(of, |(id, _)| id));
             let mut stays = false;
             let own = stored.of(&record)?;
             let mut compare = Replayed { own: own.as_deref(), stored: &stored, places: &places };
@@ -171,10 +171,11 @@ impl StoredTexts<'_> {
         let entry = self.rows.entry(&row)?;
         let archived = || {
             let url = Url::parse(&entry.url).ok()?;
-            let (document, basis) = stored_page(&self.pages, entry.warc.as_deref()?, &url)?;
+            let (document, comparison_text) =
+                stored_page(&self.pages, entry.warc.as_deref()?, &url)?;
             // If the body equals another page's, the archive has only the head.
-            let text =
-                Some(PageText::of(&document, &basis)).filter(|page| !page.text.trim().is_empty());
+            let text = Some(PageText::of(&document, &comparison_text))
+                .filter(|page| !page.text.trim().is_empty());
             Some(Arc::new(Compared::new(text?)))
         };
         let same = || self.texts.get(entry.of.id?, entry.of.url.as_bytes());

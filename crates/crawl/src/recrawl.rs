@@ -44,7 +44,7 @@ impl Committer {
         let of_is_there = match record.of {
             // A better page may have replaced the kept one.
             Some(of) => {
-                let of = self.logs.decisions.survivor(of).map_or(of, |(now, _)| now);
+                let of = self.logs.decisions.representative(of).map_or(of, |(now, _)| now);
                 self.store.record(of)?.is_some_and(|of| of.of.is_none())
             }
             None => true,
@@ -53,7 +53,7 @@ impl Committer {
         let title = self.search.earlier.as_ref().filter(|_| record.of.is_none());
         let title = title.and_then(|index| index.page(id).ok()?).map(|hit| hit.title);
         Ok(of_is_there
-            && is_of_text(&record, &page.evidence.basis.features)
+            && is_of_text(&record, &page.evidence.comparison_text.features)
             && title.is_none_or(|title| title == page.document.title))
     }
 

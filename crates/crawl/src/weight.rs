@@ -14,7 +14,7 @@ pub(super) fn of_page(page: &PageWork) -> usize {
     let packed = page.packed.as_ref().map_or(0, Packed::size);
     of_response(&page.response)
         + of_document(&page.document)
-        + page.evidence.basis.text.len()
+        + page.evidence.comparison_text.text.len()
         + packed
 }
 

@@ -43,7 +43,7 @@ impl TextCache {
 
 /// Reads the text of a page from the WARC at `FILE:OFFSET`, by extracting it again.
 pub fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
-    stored_page(pages, place, url).map(|(_, basis)| basis.text)
+    stored_page(pages, place, url).map(|(_, comparison_text)| comparison_text.text)
 }
 
 /// Does the same, and returns the whole document.
@@ -51,7 +51,7 @@ pub fn stored_page(
     pages: &Path,
     place: &str,
     url: &Url,
-) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {
+) -> Option<(hapax_extract::Document, hapax_extract::ComparisonText)> {
     let (file, offset) = place.split_once(':')?;
     let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
     page_of_record(&record, url)
@@ -61,7 +61,7 @@ pub fn stored_page(
 pub fn page_of_record(
     record: &Record,
     url: &Url,
-) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {
+) -> Option<(hapax_extract::Document, hapax_extract::ComparisonText)> {
     let (_, headers, raw) = http_parts(&record.block)?;
     let header = |name: &str| {
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;
@@ -79,6 +79,6 @@ pub fn page_of_record(
     let content_type = hapax_fetch::content_type(kinds.map(|(_, value)| value.as_slice()));
     let content_type = content_type.as_deref();
     let document = Kind::of(content_type, &body)?.read(url, content_type, &body);
-    let basis = document.basis(|bytes| HASH.hash(bytes));
-    Some((document, basis))
+    let comparison_text = document.comparison_text(|bytes| HASH.hash(bytes));
+    Some((document, comparison_text))
 }

@@ -28,8 +28,8 @@ pub struct CalibrationPage {
 impl CalibrationPage {
     /// Returns `None` for a page without text, and for a thin page.
     pub fn of(evidence: &Evidence) -> Option<Self> {
-        let sketch = evidence.sketch.filter(|_| !evidence.basis.little)?;
-        let shingles = evidence.basis.features.shingles.iter().copied().collect();
+        let sketch = evidence.sketch.filter(|_| !evidence.comparison_text.thin)?;
+        let shingles = evidence.comparison_text.features.shingles.iter().copied().collect();
         Some(Self { fingerprint: evidence.fingerprint, sketch, shingles })
     }
 }

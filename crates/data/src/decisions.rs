@@ -242,7 +242,7 @@ impl Decisions {
     }
 
     /// Returns the current representative of `id`.
-    pub fn survivor(&self, id: u64) -> Option<(u64, &str)> {
+    pub fn representative(&self, id: u64) -> Option<(u64, &str)> {
         let mut now = self.replaced.get(&id)?;
         // A manually edited log may have a cycle.
         for _ in 0..self.replaced.len() {
@@ -326,7 +326,7 @@ mod tests {
         };
         all.add(&keep(7, "a", "b", 1, 20));
         all.add(&keep(8, "c", "a", 20, 30));
-        assert_eq!(all.survivor(1), Some((30, "c")));
+        assert_eq!(all.representative(1), Some((30, "c")));
         assert!(!all.took_over(7) && all.took_over(8) && all.chosen("c") && !all.chosen("a"));
         // "a" has a new row, so its older one no longer applies.
         assert!(all.ended(7) && all.renewed(7) && !all.ended(8));

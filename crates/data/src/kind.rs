@@ -62,8 +62,9 @@ impl std::fmt::Display for DuplicateKind {
 pub enum DecidedBy {
     /// A person.
     Person,
-    /// The rule that keeps the better page of a pair.
-    Survivor,
+    /// The rule that keeps the better page of a pair; `survivor` in the file.
+    #[serde(rename = "survivor")]
+    Representative,
     /// A recheck with other thresholds.
     Recheck,
     /// A page that was fetched again and had changed.

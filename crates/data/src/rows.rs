@@ -290,7 +290,7 @@ impl Rows {
 
     /// Returns the current representative of a row: its number, and its URL if the log names another.
     pub fn kept_for(&self, row: &Row) -> (u64, Option<&str>) {
-        match self.decisions.survivor(row.of) {
+        match self.decisions.representative(row.of) {
             Some((id, url)) => (id, Some(url)),
             None => (row.of, None),
         }
@@ -313,7 +313,7 @@ impl Rows {
     /// none, and one that has ended keeps the one in the line.
     fn stands_for(&self, row: &Row) -> Option<(u64, &str)> {
         let is_over = self.decisions.took_over(row.id) || self.decisions.ended(row.id);
-        self.decisions.survivor(row.of).filter(|_| !is_over)
+        self.decisions.representative(row.of).filter(|_| !is_over)
     }
 
     /// Returns the line of a row, as it was written.

@@ -88,7 +88,7 @@ impl<'a> Heads<'a> {
         let Some(store) = self.store else { return Ok(Standing::AsWritten) };
         let mut id = id;
         for _ in 0..MOST_STEPS {
-            if let Some((now, _)) = self.rows.decisions.survivor(id) {
+            if let Some((now, _)) = self.rows.decisions.representative(id) {
                 id = now;
             }
             if id >= store.next_id() {

@@ -102,31 +102,31 @@ pub struct Document {
 }
 
 /// A page with fewer content words is thin.
-pub(crate) const LITTLE_TEXT: u32 = 15;
+pub(crate) const MIN_CONTENT_WORDS: u32 = 15;
 
 /// The comparison text of a page: the text that is indexed and compared.
 #[derive(Clone, Debug)]
-pub struct Basis {
+pub struct ComparisonText {
     /// Heading and own text of the page; for a thin page, title and all visible text.
     pub text: String,
     /// Whether the page is thin. Its text is mostly the site's template, so only equal pages are duplicates.
-    pub little: bool,
+    pub thin: bool,
     /// Features of this text.
     pub features: Features,
 }
 
 impl Document {
     /// Returns the comparison text; `hash` hashes the features.
-    pub fn basis(&self, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
-        self.basis_of(Shingles::default(), hash)
+    pub fn comparison_text(&self, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> ComparisonText {
+        self.comparison_text_with(Shingles::default(), hash)
     }
 
     /// Returns the comparison text with these shingles.
-    pub(crate) fn basis_of(
+    pub(crate) fn comparison_text_with(
         &self,
         shingles: Shingles,
         hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
-    ) -> Basis {
+    ) -> ComparisonText {
         let features = |text: &str| features_by(text, self.language, shingles, hash);
         // Pages of one template may differ only in their heading.
         let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
@@ -135,9 +135,9 @@ impl Document {
             format!("{}\n{}", self.own_heading(), self.text)
         };
         let mut own = features(&text);
-        if own.tokens >= LITTLE_TEXT {
+        if own.tokens >= MIN_CONTENT_WORDS {
             own.numbers.extend(self.numbers_of_cells(hash));
-            return Basis { text, little: false, features: own };
+            return ComparisonText { text, thin: false, features: own };
         }
         let text = format!("{}\n{}", self.title, self.visible());
         let mut all = features(&text);
@@ -145,8 +145,8 @@ impl Document {
         if self.title.is_empty() && self.heading.is_empty() {
             all.shingles.clear();
         }
-        all.tokens = all.tokens.min(LITTLE_TEXT - 1);
-        Basis { text, little: true, features: all }
+        all.tokens = all.tokens.min(MIN_CONTENT_WORDS - 1);
+        ComparisonText { text, thin: true, features: all }
     }
 
     /// Returns the numbers of dropped table cells: pages of one template may differ only in them.
@@ -189,7 +189,7 @@ mod tests {
         let hash = |bytes: &[u8]| {
             bytes.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31) ^ u64::from(*byte))
         };
-        assert!(document.basis(hash).features.numbers.is_empty());
+        assert!(document.comparison_text(hash).features.numbers.is_empty());
         let block =
             |text: &str, cell, reason| Block { text: text.into(), reason, chance: 0.1, cell };
         document.blocks.extend([
@@ -198,6 +198,9 @@ mod tests {
             block("99", false, Reason::Unlike),
             block("77", true, Reason::Hidden),
         ]);
-        assert_eq!(document.basis(hash).features.numbers, [hash(b"9:00"), hash(b"12.50")]);
+        assert_eq!(
+            document.comparison_text(hash).features.numbers,
+            [hash(b"9:00"), hash(b"12.50")]
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use crate::frequency::ONCE;
 use crate::lang::{is_han, stopwords};
 use crate::tokens::{MAX_TOKENS, RECIPE, Shingles, for_each_token};
-use crate::{Basis, Document};
+use crate::{ComparisonText, Document};
 
 /// Value of a bit whose votes are tied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +97,12 @@ impl Recipe {
     }
 
     /// Returns the comparison text of a page; `hash` hashes the features.
-    pub fn basis(self, document: &Document, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
-        document.basis_of(self.shingles, hash)
+    pub fn comparison_text(
+        self,
+        document: &Document,
+        hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
+    ) -> ComparisonText {
+        document.comparison_text_with(self.shingles, hash)
     }
 
     /// Returns the recipe with this name. The version may be omitted for the newest one.
@@ -125,10 +129,10 @@ impl Recipe {
     pub fn features(
         self,
         document: &Document,
-        basis: &Basis,
+        comparison_text: &ComparisonText,
         hash: impl Fn(&[u8]) -> u64,
     ) -> Vec<(u64, u32)> {
-        let text = &basis.text;
+        let text = &comparison_text.text;
         let mut all = Vec::new();
         let mut add = |feature: u64, weight: u32| {
             if all.len() < MAX_TOKENS {
@@ -136,7 +140,7 @@ impl Recipe {
             }
         };
         match self.kind {
-            Kind::ContentWords => return basis.features.weighted().collect(),
+            Kind::ContentWords => return comparison_text.features.weighted().collect(),
             Kind::SegmentedWords => for_each_token(text, |word| add(fnv1_utf16(word), 1)),
             Kind::StopwordShingles => {
                 let none = Default::default();
@@ -163,7 +167,7 @@ impl Recipe {
             Kind::CharacterNgrams => four_characters(text, |gram| add(hash(gram.as_bytes()), 1)),
             Kind::Characters => return characters(text, document, hash),
             Kind::WordsAndImages => {
-                let mut all: Vec<(u64, u32)> = basis.features.weighted().collect();
+                let mut all: Vec<(u64, u32)> = comparison_text.features.weighted().collect();
                 all.extend(images(document, hash));
                 return all;
             }
@@ -274,8 +278,8 @@ mod tests {
         let recipe = Recipe { kind, ..Recipe::default() };
         let base = url::Url::parse("http://a.example/").unwrap();
         let document = extract(&base, None, html.as_bytes(), &Limits::default());
-        let basis = document.basis(hash);
-        recipe.features(&document, &basis, hash)
+        let comparison_text = document.comparison_text(hash);
+        recipe.features(&document, &comparison_text, hash)
     }
 
     const PAGE: &str = "<title>The river</title><h1>The river rose</h1><p>When the river rose in the spring, the people of the \

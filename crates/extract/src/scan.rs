@@ -11,9 +11,9 @@ use html5ever::{LocalName, local_name};
 
 use crate::declared::Declared;
 use crate::foreign::Foreign;
-use crate::leap::leap;
 use crate::limits::Limits;
 use crate::parse::{Truncation, is_closed};
+use crate::skip::skip;
 use crate::supply::{Raw, Supply};
 
 /// Bytes of input between two checks of the limits.
@@ -31,15 +31,15 @@ pub(crate) fn scan(
     read(text, limits, xml, true)
 }
 
-/// With `leaps`, skips from one relevant tag to the next.
+/// With `skips`, skips from one relevant tag to the next.
 fn read(
     text: &str,
     limits: &Limits,
     xml: bool,
-    leaps: bool,
+    skips: bool,
 ) -> (Declared, String, Option<Truncation>) {
     let supply = Supply::new(text);
-    let sink = Sink { supply: &supply, seen: RefCell::default(), limits, xml, leaps };
+    let sink = Sink { supply: &supply, seen: RefCell::default(), limits, xml, skips };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let started = Instant::now();
     let mut truncated = None;
@@ -72,7 +72,7 @@ struct Sink<'a> {
     seen: RefCell<Seen>,
     limits: &'a Limits,
     xml: bool,
-    leaps: bool,
+    skips: bool,
 }
 
 impl TokenSink for Sink<'_> {
@@ -83,12 +83,12 @@ impl TokenSink for Sink<'_> {
             Token::TagToken(tag) => {
                 let next = self.tag(&tag);
                 let seen = self.seen.borrow();
-                if self.leaps
+                if self.skips
                     && matches!(next, TokenSinkResult::Continue)
                     && seen.foreign.is_outside()
                     && !seen.in_title
                 {
-                    self.supply.skip_by(leap);
+                    self.supply.skip_by(skip);
                 }
                 next
             }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
 
 use encoding_rs::{BIG5, Encoding, GB18030, KOI8_R, SHIFT_JIS, UTF_8, WINDOWS_1251, WINDOWS_1252};
-use hapax_extract::{Basis, Document, Limits, Reason, extract};
+use hapax_extract::{ComparisonText, Document, Limits, Reason, extract};
 use proptest::prelude::*;
 use url::Url;
 
@@ -146,11 +146,11 @@ fn hash(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
 }
 
-fn read(bytes: &[u8]) -> (Document, Basis) {
+fn read(bytes: &[u8]) -> (Document, ComparisonText) {
     let base = Url::parse("http://a.example/page").unwrap();
     let document = extract(&base, Some("text/html"), bytes, &Limits::default());
-    let basis = document.basis(hash);
-    (document, basis)
+    let comparison_text = document.comparison_text(hash);
+    (document, comparison_text)
 }
 
 proptest! {
@@ -167,8 +167,8 @@ proptest! {
         let paragraphs: Vec<String> =
             (0..count).map(|_| { let length = 2 + next(&mut seed) % 4; sentences(language, &mut seed, length) }).collect();
         let plain = page("utf-8", &title, &paragraphs, &mut seed);
-        let (document, basis) = read(plain.as_bytes());
-        prop_assert!(!basis.little && basis.features.tokens > 20);
+        let (document, comparison_text) = read(plain.as_bytes());
+        prop_assert!(!comparison_text.thin && comparison_text.features.tokens > 20);
         for paragraph in &paragraphs {
             prop_assert!(document.text.contains(paragraph.as_str()), "{paragraph} in {}", document.text);
         }
@@ -180,7 +180,7 @@ proptest! {
                 let (bytes, _, lossy) = charset.encode(&other);
                 prop_assert!(!lossy);
                 let (read, others) = read(&bytes);
-                prop_assert_eq!(&others.features, &basis.features, "{} {:?}\n{}", charset.name(), read.text, other);
+                prop_assert_eq!(&others.features, &comparison_text.features, "{} {:?}\n{}", charset.name(), read.text, other);
             }
         }
     }
@@ -226,11 +226,11 @@ fn a_page_of_a_script_without_spaces_has_a_text() {
          <div class=content>{}</div><footer><a href=/t>ข้อกำหนด</a></footer>",
         paragraph.repeat(4)
     );
-    let (document, basis) = read(html.as_bytes());
+    let (document, comparison_text) = read(html.as_bytes());
     assert_eq!(document.language, "th");
     assert!(clauses.iter().all(|clause| document.text.contains(clause)), "{}", document.text);
     assert!(!document.text.contains("ข้อกำหนด") && !document.text.contains("หน้าแรก"));
-    assert!(!basis.little && basis.features.tokens > 100);
+    assert!(!comparison_text.thin && comparison_text.features.tokens > 100);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let url = Url::parse(address)?;
         let document = Kind::Html.read(&url, None, html.as_bytes());
         let evidence = Evidence::of(&document, Recipe::default());
-        let page = Compared::new(PageText::of(&document, &evidence.basis));
+        let page = Compared::new(PageText::of(&document, &evidence.comparison_text));
         let mut offered = Offered { texts: &texts, page: &page, differs: Vec::new() };
         let document = evidence.document(address.as_bytes(), Some(&url), 0);
         match store.offer_confirmed(&document, &mut offered)? {

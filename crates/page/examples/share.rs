@@ -101,16 +101,16 @@ fn round(pages: &[PathBuf]) -> Result<Round, Box<dyn Error>> {
         let begun = Instant::now();
         let document = extract(&url, None, &body, &Limits::default());
         let extracted = Instant::now();
-        let basis = document.basis(hash);
+        let comparison_text = document.comparison_text(hash);
         let described = Instant::now();
         let evidence = Evidence {
-            fingerprint: fingerprint(&document, &basis, recipe),
-            sketch: Sketch::from_hashes(basis.features.shingles.iter().copied()),
+            fingerprint: fingerprint(&document, &comparison_text, recipe),
+            sketch: Sketch::from_hashes(comparison_text.features.shingles.iter().copied()),
             names: Evidence::names_of(&document),
-            numbers: Numbers::from_hashes(basis.features.numbers.iter().copied()),
-            basis,
+            numbers: Numbers::from_hashes(comparison_text.features.numbers.iter().copied()),
+            comparison_text,
         };
-        let page = Compared::new(PageText::of(&document, &evidence.basis));
+        let page = Compared::new(PageText::of(&document, &evidence.comparison_text));
         let known = Instant::now();
         let mut texts = Texts { stored: &stored, page: &page, seconds: Vec::new() };
         let key = url.as_str().as_bytes();

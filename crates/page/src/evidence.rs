@@ -1,7 +1,7 @@
 //! Turns a document into the input of the duplicate decision.
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
-use hapax_extract::{Basis, Document, Recipe, Tie};
+use hapax_extract::{ComparisonText, Document, Recipe, Tie};
 use hapax_url::site_name;
 use url::Url;
 
@@ -12,7 +12,7 @@ pub const HASH: FeatureHash = FeatureHash::Fnv1aMix;
 #[derive(Debug)]
 pub struct Evidence {
     /// Comparison text and features.
-    pub basis: Basis,
+    pub comparison_text: ComparisonText,
     /// Fingerprint by the requested recipe.
     pub fingerprint: Fingerprint,
     /// Sketch of the shingles; `None` without shingles.
@@ -29,11 +29,11 @@ impl Evidence {
     /// # Complexity
     /// Linear in the text.
     pub fn of(document: &Document, recipe: Recipe) -> Self {
-        let basis = recipe.basis(document, |bytes| HASH.hash(bytes));
-        let fingerprint = fingerprint(document, &basis, recipe);
-        let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
-        let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
-        Self { basis, fingerprint, sketch, names: Self::names_of(document), numbers }
+        let comparison_text = recipe.comparison_text(document, |bytes| HASH.hash(bytes));
+        let fingerprint = fingerprint(document, &comparison_text, recipe);
+        let sketch = Sketch::from_hashes(comparison_text.features.shingles.iter().copied());
+        let numbers = Numbers::from_hashes(comparison_text.features.numbers.iter().copied());
+        Self { comparison_text, fingerprint, sketch, names: Self::names_of(document), numbers }
     }
 
     /// Returns hashes of the page names, heading and title.
@@ -44,7 +44,7 @@ impl Evidence {
     /// Returns the document as one side of the policy's comparison.
     pub fn side(&self, site: u64) -> Side<'_> {
         let sketch = self.sketch.as_ref();
-        let tokens = self.basis.features.tokens;
+        let tokens = self.comparison_text.features.tokens;
         Side { sketch, tokens, site, names: self.names, numbers: self.numbers }
     }
 
@@ -58,9 +58,9 @@ impl Evidence {
         hapax_dedup::Document {
             key,
             fingerprint: self.fingerprint,
-            digest: self.basis.features.digest,
+            digest: self.comparison_text.features.digest,
             sketch: self.sketch,
-            tokens: self.basis.features.tokens,
+            tokens: self.comparison_text.features.tokens,
             site: site_of(url, key),
             names: self.names,
             numbers: self.numbers,
@@ -70,13 +70,17 @@ impl Evidence {
 }
 
 /// Computes the fingerprint of a document by a recipe.
-pub fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Fingerprint {
+pub fn fingerprint(
+    document: &Document,
+    comparison_text: &ComparisonText,
+    recipe: Recipe,
+) -> Fingerprint {
     let tie = match recipe.tie() {
         Tie::Zero => TieRule::Zero,
         Tie::One => TieRule::One,
     };
     let mut simhash = Simhash::with_tie(tie);
-    simhash.add_weighted(recipe.features(document, basis, |bytes| HASH.hash(bytes)));
+    simhash.add_weighted(recipe.features(document, comparison_text, |bytes| HASH.hash(bytes)));
     simhash.finish()
 }
 

@@ -242,7 +242,7 @@ impl Committer {
         extent: Extent,
         comparison: &mut Comparison<'_>,
     ) -> Result<Vec<Neighbour>> {
-        let former = page.evidence.basis.features.former_digest;
+        let former = page.evidence.comparison_text.features.former_digest;
         let former = former.filter(|_| self.digests.has_former());
         Ok(hapax_data::matches(&self.store, document, former, extent, Some(comparison))?)
     }

@@ -200,8 +200,8 @@ fn from_archive(
             if !is_former(&record) || found.digests.contains_key(&id) {
                 continue;
             }
-            let Some((_, basis)) = page_of_record(&warc, &url) else { continue };
-            if let Some(digest) = digest_for(&record, &basis.features) {
+            let Some((_, comparison_text)) = page_of_record(&warc, &url) else { continue };
+            if let Some(digest) = digest_for(&record, &comparison_text.features) {
                 found.add(id, digest)?;
             }
         }

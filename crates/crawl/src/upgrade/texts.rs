@@ -64,13 +64,17 @@ fn add_record(committer: &Committer, warc: &Record) -> Result<bool> {
     if committer.texts().get(id, key).is_some() {
         return Ok(false);
     }
-    let Some((document, basis)) = page_of_record(warc, &url) else { return Ok(false) };
+    let Some((document, comparison_text)) = page_of_record(warc, &url) else { return Ok(false) };
     // The archive may also contain an older version of the page.
-    let own = if kept.strong_digest { basis.features.digest } else { basis.features.former_digest };
+    let own = if kept.strong_digest {
+        comparison_text.features.digest
+    } else {
+        comparison_text.features.former_digest
+    };
     if kept.digest != own {
         return Ok(false);
     }
-    let text = PageText::of(&document, &basis);
+    let text = PageText::of(&document, &comparison_text);
     let packed = PackedText::of(&text);
     committer.texts().insert(id, key, packed, &Arc::new(Compared::new(text)));
     Ok(true)

@@ -489,7 +489,7 @@ impl Writer {
     fn meta_refresh_target<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
         let target = page.document.refresh.as_ref()?;
         let other = normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url);
-        (other && page.evidence.basis.features.tokens <= STUB_WORDS).then_some(target)
+        (other && page.evidence.comparison_text.features.tokens <= STUB_WORDS).then_some(target)
     }
 
     /// Returns whether a page looks like its host's answer to a missing one; false for seeds and the home page.

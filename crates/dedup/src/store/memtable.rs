@@ -27,12 +27,12 @@ pub(crate) struct Memtable {
     by_key: Chain,
     by_band: Chain,
     pub(crate) capped: u64,
-    crowds: [Crowds; 3],
+    collisions: [Collisions; 3],
 }
 
 /// Cached rows, oldest first, of fingerprints or digests with more rows than a decision considers. The chains are
 /// ordered newest first.
-type Crowds = Mutex<HashMap<u128, Vec<u32>>>;
+type Collisions = Mutex<HashMap<u128, Vec<u32>>>;
 
 impl Memtable {
     /// Creates a memtable with tables of `layout`, or without tables if the fingerprints are resident.
@@ -48,7 +48,7 @@ impl Memtable {
             by_key: Chain::default(),
             by_band: Chain::default(),
             capped: 0,
-            crowds: Default::default(),
+            collisions: Default::default(),
         }
     }
 
@@ -127,9 +127,9 @@ impl Memtable {
         visible: impl Fn(DocId) -> bool,
         ids: &mut Vec<DocId>,
     ) {
-        let [crowds, ..] = &self.crowds;
+        let [collisions, ..] = &self.collisions;
         let key = u128::from(fingerprint.bits());
-        self.take(|| self.rows_of(fingerprint), (crowds, key), extent, visible, ids);
+        self.take(|| self.rows_of(fingerprint), (collisions, key), extent, visible, ids);
     }
 
     pub(crate) fn take_of_digest(
@@ -139,16 +139,16 @@ impl Memtable {
         visible: impl Fn(DocId) -> bool,
         ids: &mut Vec<DocId>,
     ) {
-        let [_, strong, former] = &self.crowds;
-        let crowds = if digest.1 { strong } else { former };
+        let [_, strong, former] = &self.collisions;
+        let collisions = if digest.1 { strong } else { former };
         let key = u128::from_le_bytes(digest.0);
-        self.take(|| self.rows_of_digest(digest), (crowds, key), extent, visible, ids);
+        self.take(|| self.rows_of_digest(digest), (collisions, key), extent, visible, ids);
     }
 
     fn take<I: Iterator<Item = u32>>(
         &self,
         rows: impl Fn() -> I,
-        (crowds, key): (&Crowds, u128),
+        (collisions, key): (&Collisions, u128),
         extent: Extent,
         visible: impl Fn(DocId) -> bool,
         ids: &mut Vec<DocId>,
@@ -167,8 +167,8 @@ impl Memtable {
             let ids = rows.iter().map(|row| id(*row));
             ids.filter(|id| visible(*id)).take(OLDEST).collect()
         };
-        let mut crowds = crowds.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = crowds.entry(key).or_default();
+        let mut collisions = collisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = collisions.entry(key).or_default();
         let mut oldest = first(known);
         if oldest.len() < OLDEST {
             // The cache is empty, or most of its rows were deleted.
@@ -177,7 +177,7 @@ impl Memtable {
             known.reverse();
             oldest = first(known);
         }
-        drop(crowds);
+        drop(collisions);
         // The oldest replace some of the newest.
         ids.truncate(before + MAX_CANDIDATES - oldest.len());
         ids.extend(oldest);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::document::LITTLE_TEXT;
+use crate::document::MIN_CONTENT_WORDS;
 use crate::title::MAX_HEADING;
 use proptest::prelude::*;
 
@@ -152,11 +152,18 @@ fn a_page_with_little_text_says_so_and_is_compared_as_a_whole() {
     let hash = |bytes: &[u8]| {
         bytes.iter().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(*b)))
     };
-    let basis = document.basis(hash);
-    assert!(basis.little && basis.text.contains("Item 7") && !basis.features.shingles.is_empty());
-    assert!(basis.features.tokens < LITTLE_TEXT && basis.features.digest.is_some());
-    let nameless = read("<nav>Home News Sport</nav><p>Price: 7 coins</p>").basis(hash);
-    assert!(nameless.little && nameless.features.shingles.is_empty());
+    let comparison_text = document.comparison_text(hash);
+    assert!(
+        comparison_text.thin
+            && comparison_text.text.contains("Item 7")
+            && !comparison_text.features.shingles.is_empty()
+    );
+    assert!(
+        comparison_text.features.tokens < MIN_CONTENT_WORDS
+            && comparison_text.features.digest.is_some()
+    );
+    let nameless = read("<nav>Home News Sport</nav><p>Price: 7 coins</p>").comparison_text(hash);
+    assert!(nameless.thin && nameless.features.shingles.is_empty());
 }
 
 #[test]
@@ -232,12 +239,12 @@ fn large_pages_of_any_shape_are_read_in_time() {
             let (started, before) = (std::time::Instant::now(), used());
             let document = read(&page);
             let extracted = started.elapsed();
-            let basis = document.basis(|bytes| bytes.len() as u64);
+            let comparison_text = document.comparison_text(|bytes| bytes.len() as u64);
             let whole = started.elapsed();
             println!(
                 "{name}: {extracted:.1?}, with features {whole:.1?}, {} blocks, {} tokens",
                 document.blocks.len(),
-                basis.features.tokens
+                comparison_text.features.tokens
             );
             assert!(whole < std::time::Duration::from_secs(20), "{name}: {whole:?}");
             let cpu = before.zip(used()).map(|(before, after)| after - before);
@@ -305,14 +312,14 @@ fn the_main_heading_is_the_pages_own() {
 
 #[test]
 fn a_heading_that_says_nothing_of_the_title_is_not_compared() {
-    let basis = |title: &str, heading: &str| {
+    let comparison_text = |title: &str, heading: &str| {
         let page = format!("<title>{title}</title><h1>{heading}</h1><div>{ARTICLE}</div>");
         let document = read(&page);
         assert!(!document.text.contains(heading), "it is to stand outside of the text");
-        document.basis(|bytes| bytes.len() as u64).text
+        document.comparison_text(|bytes| bytes.len() as u64).text
     };
     let begins = |title: &str, heading: &str, first: &str| {
-        let text = basis(title, heading);
+        let text = comparison_text(title, heading);
         assert!(text.starts_with(&format!("{first}\n")), "{text}");
     };
     let foreign = "Discussion";
@@ -354,8 +361,8 @@ fn long_headings_and_titles_are_cut() {
     let document = read(&format!("<title>{long}</title><h1>{long}</h1>{ARTICLE}"));
     assert!(document.heading.len() <= MAX_HEADING && document.title.len() <= 1024);
     let whole: usize = document.blocks.iter().map(|block| block.text.len()).sum();
-    let basis = document.basis(|bytes| bytes.len() as u64);
-    assert!(basis.text.len() < whole + MAX_HEADING + 9, "{}", basis.text.len());
+    let comparison_text = document.comparison_text(|bytes| bytes.len() as u64);
+    assert!(comparison_text.text.len() < whole + MAX_HEADING + 9, "{}", comparison_text.text.len());
     let real = "A long heading of a real page ".repeat(60);
     assert_eq!(read(&format!("<h1>{real}</h1>{ARTICLE}")).heading, real.trim());
 }

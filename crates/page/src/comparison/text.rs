@@ -1,6 +1,6 @@
 //! The part of a page that is stored for later comparisons.
 
-use hapax_extract::{Basis, Document, Reason};
+use hapax_extract::{ComparisonText, Document, Reason};
 
 /// Longer cells are not compared as cells.
 const MAX_CELL_WORDS: usize = 12;
@@ -29,7 +29,7 @@ impl PageText {
     ///
     /// # Complexity
     /// Linear in the text; stores at most 272 KiB.
-    pub fn of(document: &Document, basis: &Basis) -> Self {
+    pub fn of(document: &Document, comparison_text: &ComparisonText) -> Self {
         let mut cells = String::new();
         for block in document.blocks.iter().filter(|block| block.cell) {
             let compared =
@@ -40,11 +40,11 @@ impl PageText {
                 cells.extend([text, "\n"]);
             }
         }
-        let end = basis.text.floor_char_boundary(MAX_TEXT_BYTES);
+        let end = comparison_text.text.floor_char_boundary(MAX_TEXT_BYTES);
         Self {
             heading: document.heading.clone(),
             title: document.title.clone(),
-            text: basis.text.get(..end).unwrap_or_default().to_owned(),
+            text: comparison_text.text.get(..end).unwrap_or_default().to_owned(),
             cells,
         }
     }

@@ -3,7 +3,7 @@
 pub(crate) mod blocks;
 pub(crate) mod build;
 mod check;
-mod crowd;
+mod collisions;
 pub(crate) mod footer;
 mod postings;
 mod sorting;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use self::blocks::Checked;
 use self::build::LISTED;
-use self::crowd::{CROWD, Crowds};
+use self::collisions::{COLLISIONS, Collisions};
 use self::footer::Footer;
 use super::columns::{COLUMNS, Column, Columns};
 use super::memtable::digest_key;
@@ -36,7 +36,7 @@ pub(crate) struct Segment {
     data: Checked,
     /// For the distance of the layout or of the store.
     tables: Tables,
-    crowds: Crowds,
+    collisions: Collisions,
 }
 
 impl Segment {
@@ -63,7 +63,14 @@ impl Segment {
         let tables = tables.with_distance(distance).map_err(|_| Error::Distance(distance))?;
         let crcs = footer.crcs.clone();
         let data = Checked::new(path, data, footer.body, crcs, trusted);
-        Ok(Self { name: name.to_owned(), bytes, data, tables, footer, crowds: Crowds::default() })
+        Ok(Self {
+            name: name.to_owned(),
+            bytes,
+            data,
+            tables,
+            footer,
+            collisions: Collisions::default(),
+        })
     }
 
     /// Returns the number of distinct fingerprints in the tables.
@@ -292,15 +299,15 @@ impl Segment {
     /// A bucket of at most 64 entries, or a binary search in a larger one.
     pub(crate) fn rows_of_key(&self, key: &Key<'_>) -> Result<Vec<u32>> {
         let bucket = self.footer.by_key.bucket(0, key.stored());
-        let mut rows = match self.crowds.rows(bucket, key.bytes) {
+        let mut rows = match self.collisions.rows(bucket, key.bytes) {
             Some(rows) => rows,
             None => {
                 let entries = self.footer.by_key.bucket_of(&self.data, 0, key.stored())?;
                 let entries = entries.iter().map(|entry| u64::from_le_bytes(*entry));
-                if entries.len() > CROWD {
+                if entries.len() > COLLISIONS {
                     let all = entries.map(|entry| entry as u32);
-                    self.crowds.add(bucket, all, |row| self.key(row as usize))?;
-                    self.crowds.rows(bucket, key.bytes).unwrap_or_default()
+                    self.collisions.add(bucket, all, |row| self.key(row as usize))?;
+                    self.collisions.rows(bucket, key.bytes).unwrap_or_default()
                 } else {
                     let own = entries.filter(|entry| (entry >> 32) as u32 == key.stored());
                     own.map(|entry| entry as u32).collect()

@@ -4,7 +4,7 @@
 ///
 /// # Complexity
 /// Linear in the skipped bytes.
-pub(crate) fn leap(text: &str) -> usize {
+pub(crate) fn skip(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'<', rest)) {
@@ -103,7 +103,7 @@ mod tests {
             ("no tag", ""),
             ("", ""),
         ] {
-            assert_eq!(text.get(leap(text)..).unwrap(), left, "{text}");
+            assert_eq!(text.get(skip(text)..).unwrap(), left, "{text}");
         }
     }
 }

@@ -167,7 +167,7 @@ impl Committer {
         line.of.warc = place;
         line.warc = line.warc.or(place_of_other);
         if let Some(text) = text {
-            (line.shared, line.different) = examples(&text, &page.evidence.basis.text);
+            (line.shared, line.different) = examples(&text, &page.evidence.comparison_text.text);
         }
         self.logs.discarded.append(&line)?;
         self.observer.tell(&Event::Replaced { line: &line })?;
@@ -187,7 +187,7 @@ impl Committer {
             of: Some(line.url),
             new_id: Some(id),
             old_id: Some(best.id),
-            by: DecidedBy::Survivor,
+            by: DecidedBy::Representative,
         })
     }
 

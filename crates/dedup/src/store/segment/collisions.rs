@@ -11,19 +11,19 @@ use crate::error::Result;
 use crate::store::keys::KeyHasher;
 
 /// The most entries of an ordinary bucket; by chance a bucket has four to eight.
-pub(super) const CROWD: usize = 64;
+pub(super) const COLLISIONS: usize = 64;
 
 type Sorted = Arc<[(u64, u32)]>;
 
 /// The collision buckets found so far: 16 bytes per row.
 #[derive(Debug, Default)]
-pub(super) struct Crowds {
+pub(super) struct Collisions {
     any: AtomicBool,
     hasher: KeyHasher,
     buckets: Mutex<HashMap<usize, Sorted>>,
 }
 
-impl Crowds {
+impl Collisions {
     /// Returns the rows of a bucket that may have this key, in ascending order; `None` if the bucket is not sorted
     /// yet.
     pub(super) fn rows(&self, bucket: usize, key: &[u8]) -> Option<Vec<u32>> {
@@ -93,11 +93,11 @@ mod tests {
             assert_eq!(offer(&store, &keys[7], 9999), Verdict::New(3000));
             assert_eq!(store.id_of(&keys[7]).unwrap(), Some(3000));
             let view = held(&store.writer).view.clone();
-            let crowds = &view.segments.last().unwrap().crowds;
-            assert_eq!(crowds.buckets.lock().unwrap().len(), 1, "the bucket was put in order");
+            let collisions = &view.segments.last().unwrap().collisions;
+            assert_eq!(collisions.buckets.lock().unwrap().len(), 1, "the bucket was put in order");
             // Each key is compared only with itself: no two keys share a 64-bit hash.
-            let bucket = *crowds.buckets.lock().unwrap().keys().next().unwrap();
-            let compared = keys.iter().map(|key| crowds.rows(bucket, key).unwrap().len());
+            let bucket = *collisions.buckets.lock().unwrap().keys().next().unwrap();
+            let compared = keys.iter().map(|key| collisions.rows(bucket, key).unwrap().len());
             assert_eq!(compared.sum::<usize>(), 3000);
         }
     }
