@@ -257,6 +257,12 @@ fn rows_are_filtered_sorted_paged_counted_and_exported() {
     assert_eq!(bench.rows(&["--offset", "1", "--limit", "2"]).len(), 2);
     let table = bench.run(&["duplicates", "list", "--csv"]);
     assert_eq!(table.lines().count(), 4, "{table}");
+    let exported = bench.run(&["duplicates", "export", "--format", "csv"]);
+    assert_eq!(exported.lines().count(), 4, "{exported}");
+    let old = crawl().args(["duplicates", "export", "--csv", "--data"]).arg(bench.data()).output();
+    let old = old.unwrap();
+    assert_eq!((text(&old.stdout), code(&old)), (exported, 0), "the old name of the flag");
+    assert!(text(&old.stderr).contains("--csv is now --format csv"), "{}", text(&old.stderr));
     let stats: Value =
         serde_json::from_str(&bench.run(&["duplicates", "stats", "--json"])).unwrap();
     assert_eq!(

@@ -359,17 +359,20 @@ pub(crate) enum Duplicates {
     Recheck(RecheckArgs),
     /// Write the log as JSONL or CSV, or with --feed as a file that saves other crawls the same downloads
     #[command(
-        after_help = "Examples:\n  crawl duplicates export -o log.jsonl\n  crawl duplicates export --feed a.feed.gz"
+        after_help = "Examples:\n  crawl duplicates export -o log.jsonl\n  crawl duplicates export --format csv -o log.csv\n  crawl duplicates export --feed a.feed.gz"
     )]
     Export {
         /// Write a feed for `crawl duplicates import` to FILE, and its filter to FILE.filter
-        #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "csv"])]
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "format", "csv"])]
         feed: Option<PathBuf>,
         /// Write to this file [default: stdout]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Print CSV for spreadsheets
-        #[arg(long)]
+        /// The format of the log
+        #[arg(long, value_enum, default_value_t = LogFormat::Jsonl)]
+        format: LogFormat,
+        /// The name of `--format csv` in the version before
+        #[arg(long, hide = true, conflicts_with = "format")]
         csv: bool,
         #[command(flatten)]
         data: Data,
@@ -472,6 +475,14 @@ pub(crate) struct RecheckArgs {
 }
 
 /// The format of exported pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// One JSON object a line
+    Jsonl,
+    /// A CSV table for spreadsheets
+    Csv,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// Print one JSON object a line

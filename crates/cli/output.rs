@@ -33,6 +33,12 @@ pub(crate) fn error(error: &anyhow::Error) {
     let _ = writeln!(std::io::stderr(), "crawl: {}", escape(&message));
 }
 
+/// Says that a flag has a new name. The old one works for one more version.
+pub(crate) fn renamed(old: &str, new: &str) {
+    let _ =
+        writeln!(std::io::stderr(), "crawl: {old} is now {new}; the next version refuses {old}");
+}
+
 /// The most bytes of an error about input, which may quote the input.
 const MAX_COMPLAINT: usize = 600;
 

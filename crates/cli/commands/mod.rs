@@ -35,7 +35,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Duplicates};
+use crate::args::{Args, Command, Duplicates, LogFormat};
 use crate::command_line::command;
 use crate::exit;
 use crate::settings::Settings;
@@ -66,8 +66,11 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             Duplicates::Export { feed: Some(feed), data, .. } => {
                 feed::export(&feed, &data.data, common.quiet)
             }
-            Duplicates::Export { output, csv, data, .. } => {
-                duplicates::export(output.as_deref(), csv, data)
+            Duplicates::Export { output, format, csv, data, .. } => {
+                if csv {
+                    crate::output::renamed("--csv", "--format csv");
+                }
+                duplicates::export(output.as_deref(), csv || format == LogFormat::Csv, data)
             }
             Duplicates::Import { feed, data } => feed::import(&feed, &data.data, common.quiet),
             Duplicates::Report { file, pairs, data } => inspect::report(&file, pairs, &data.data),
