@@ -479,6 +479,21 @@ fn a_host_that_refuses_tls_is_given_up_and_not_asked_for_every_page() {
     };
     assert_eq!((of("tls"), bench.summary()["deferred_urls"].as_u64()), (8, Some(32)));
     assert!(asked.load(std::sync::atomic::Ordering::Relaxed) <= 16);
+
+    // robots.txt fails first: the reason is the same and names the flag that accepts the certificate.
+    asked.store(0, std::sync::atomic::Ordering::Relaxed);
+    let bench = Bench::new();
+    bench.crawl(&seeds[..3], &[]);
+    let lines = bench.log("skipped.jsonl");
+    assert_eq!(lines.len(), 3);
+    for line in lines {
+        assert_eq!(
+            (&line["reason"], &line["flag"]),
+            (&"tls".into(), &"--insecure".into()),
+            "{line}"
+        );
+    }
+    assert!(asked.load(std::sync::atomic::Ordering::Relaxed) <= 4, "robots.txt alone");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use anyhow::Result;
 use hapax_data::{Decisions, SkipReason, Skipped, moved_seeds, read_only, skipped_lines};
 use hapax_dedup::Record;
 use hapax_extract::Recipe;
-use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
+use hapax_fetch::{Fetcher, Kind, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 use hapax_frontier::{DiskFrontier, Entry, Frontier};
 use hapax_url::host_key;
 use serde_json::{Value, json};
@@ -251,8 +251,11 @@ impl Judge {
             Some((age, text)) => (format!("as of {} ago", duration(age)), text),
             None => match self.runtime.block_on(fetch_robots(&self.fetcher, url, ROBOTS_PAUSE)) {
                 RobotsAnswer::Text(text) => ("fetched now".to_owned(), text),
-                RobotsAnswer::Unreachable(why, _) => {
-                    report.say("robots.txt", format!("unreachable: {why}"));
+                RobotsAnswer::Unreachable(why) => {
+                    report.say("robots.txt", format!("unreachable: {}", why.detail));
+                    if why.kind == Some(Kind::Tls) {
+                        return report.refuse("tls", "--insecure or --ca accept its certificate");
+                    }
                     return report.refuse("robots-unreachable", "tried again at the next run");
                 }
                 RobotsAnswer::Refused => {

@@ -524,9 +524,13 @@ async fn ask_robots(
                 Err(Refusal::Skip(SkipReason::Robots, line))
             }
         },
+        // The pages of the host have the same certificate; the reason names the flags that accept it.
+        HostRule::Unreachable(why) if why.kind == Some(Kind::Tls) => {
+            Err(Refusal::Skip(SkipReason::Tls, format!("robots.txt: {}", why.detail)))
+        }
         HostRule::Unreachable(why) => {
             let fault = if source == Source::Lease { Fault::None } else { Fault::Unasked };
-            let why = format!("{why}; tried again at the next run");
+            let why = format!("{}; tried again at the next run", why.detail);
             Err(Refusal::Defer(SkipReason::RobotsUnreachable, why, fault))
         }
         HostRule::Refused => {

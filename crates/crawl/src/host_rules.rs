@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hapax_fetch::Robots;
+use hapax_fetch::{Robots, Unreachable};
 use hapax_url::{UrlKey, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -16,7 +16,7 @@ pub(crate) const MAX_HOSTS: usize = 256;
 #[derive(Clone, Debug)]
 pub(crate) enum HostRule {
     Rules(Arc<Robots>),
-    Unreachable(String),
+    Unreachable(Unreachable),
     Refused,
     TooSlow(Duration),
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer};
+use hapax_fetch::{Kind, MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer, Unreachable};
 use hapax_frontier::{Entry, Frontier, Lease};
 use hapax_url::{Rejected, UrlLimits};
 use url::Url;
@@ -17,7 +17,6 @@ const VALID: Duration = Duration::from_secs(24 * 60 * 60);
 const AGAIN: Duration = Duration::from_secs(60 * 60);
 /// Limit of all attempts, without the pauses of one redirect chain.
 const WITHIN: Duration = Duration::from_secs(20);
-const NO_ANSWER: &str = "no answer";
 /// Wait before each attempt.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
@@ -65,27 +64,26 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
     let within = time_of_all_tries(pause);
     let asked = Instant::now();
     let tries = tokio::time::timeout(within, ask(shared, lease, pause)).await;
-    let why =
-        match tries.unwrap_or_else(|_| Err(format!("{NO_ANSWER} within {} s", within.as_secs()))) {
-            Ok(rule) => {
-                if !matches!(rule, HostRule::Refused) {
-                    shared.frontier.address_answered(lease);
-                }
-                if matches!(rule, HostRule::Rules(_)) {
-                    // Another request to the host follows.
-                    tokio::time::sleep(shared.delay).await;
-                }
-                return Found::holds_for(rule, VALID);
+    let why = match tries.unwrap_or_else(|_| Err(no_answer(within))) {
+        Ok(rule) => {
+            if !matches!(rule, HostRule::Refused) {
+                shared.frontier.address_answered(lease);
             }
-            Err(why) => {
-                match answers(&why) {
-                    Some(true) => shared.frontier.address_answered(lease),
-                    Some(false) => shared.frontier.address_silent(lease, asked, Instant::now()),
-                    None => {}
-                }
-                why
+            if matches!(rule, HostRule::Rules(_)) {
+                // Another request to the host follows.
+                tokio::time::sleep(shared.delay).await;
             }
-        };
+            return Found::holds_for(rule, VALID);
+        }
+        Err(why) => {
+            match answers(why.kind) {
+                Some(true) => shared.frontier.address_answered(lease),
+                Some(false) => shared.frontier.address_silent(lease, asked, Instant::now()),
+                None => {}
+            }
+            why
+        }
+    };
     // RFC 9309, section 2.4: an old copy may be used if the file is unreachable.
     match kept {
         Some((_, text)) => Found::holds_for(apply(shared, lease, text), AGAIN),
@@ -98,18 +96,23 @@ fn time_of_all_tries(pause: Duration) -> Duration {
     WITHIN.saturating_add(pause.saturating_mul(MAX_ROBOTS_REDIRECTS))
 }
 
-/// Returns from the failure's reason whether the host's address answered; `None` if it was not dialled.
-fn answers(why: &str) -> Option<bool> {
-    let names = |kinds: &[&str]| kinds.iter().any(|kind| why.starts_with(kind));
-    match () {
-        () if names(&["dns:", "private-address:", "bad-port:"]) => None,
-        () => Some(!names(&["connect:", "timeout:", NO_ANSWER])),
+fn no_answer(within: Duration) -> Unreachable {
+    let detail = format!("no answer within {} s", within.as_secs());
+    Unreachable { kind: Some(Kind::Timeout), detail, retry_after: None }
+}
+
+/// Returns whether the host's address answered; `None` if it was not dialled.
+const fn answers(kind: Option<Kind>) -> Option<bool> {
+    match kind {
+        Some(Kind::Dns | Kind::PrivateAddress | Kind::BadPort) => None,
+        Some(Kind::Connect | Kind::Timeout) => Some(false),
+        _ => Some(true),
     }
 }
 
 /// Requests the file up to three times, at least `pause` apart. Returns the reason of the last failure.
-async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule, String> {
-    let mut last = String::new();
+async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule, Unreachable> {
+    let mut last = no_answer(Duration::ZERO);
     let mut asked = Duration::ZERO;
     for (before, wait) in WAITS.into_iter().enumerate() {
         let pause_before = if before == 0 { Duration::ZERO } else { pause };
@@ -122,11 +125,15 @@ async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule
                 return Ok(apply(shared, lease, &text));
             }
             RobotsAnswer::Refused => return Ok(HostRule::Refused),
-            RobotsAnswer::Unreachable(why, retry_after) => {
+            RobotsAnswer::Unreachable(why) => {
                 last = why;
-                asked = retry_after.unwrap_or_default();
+                asked = last.retry_after.unwrap_or_default();
                 if asked > MAX_WAIT {
-                    last = format!("{last}: wait {} s", asked.as_secs());
+                    last.detail += &format!(": wait {} s", asked.as_secs());
+                    break;
+                }
+                // Another attempt would get the same certificate.
+                if last.kind == Some(Kind::Tls) {
                     break;
                 }
             }
@@ -284,11 +291,13 @@ mod tests {
 
     #[test]
     fn any_robots_response_is_distinguished_from_no_response() {
-        assert_eq!(answers("status 503"), Some(true));
-        assert_eq!(answers("too-large: more than 1 MB"), Some(true));
-        assert_eq!(answers("timeout: within 15 s"), Some(false));
-        assert_eq!(answers("connect: refused"), Some(false));
-        assert_eq!(answers(&format!("{NO_ANSWER} within 20 s")), Some(false));
-        assert_eq!(answers("dns: no such name"), None);
+        for answered in [None, Some(Kind::TooLarge), Some(Kind::Tls)] {
+            assert_eq!(answers(answered), Some(true));
+        }
+        for silent in [Kind::Timeout, Kind::Connect] {
+            assert_eq!(answers(Some(silent)), Some(false));
+        }
+        assert_eq!(answers(no_answer(WITHIN).kind), Some(false));
+        assert_eq!(answers(Some(Kind::Dns)), None);
     }
 }

@@ -29,6 +29,7 @@ pub use http::{HttpParts, http_parts};
 pub use limits::Limits;
 pub use response::{Response, one_line};
 pub use robots::{
-    MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots, robots_token,
+    MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, Unreachable, fetch_robots,
+    robots_token,
 };
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};

@@ -45,10 +45,28 @@ struct Rule {
 pub enum RobotsAnswer {
     /// The file, for [`Robots::parse`]; empty if it is absent (any 4xx except 429).
     Text(Vec<u8>),
-    /// A server error or no answer, and the Retry-After. RFC 9309, 2.3.1.4: assume that everything is disallowed.
-    Unreachable(String, Option<Duration>),
+    /// A server error or no answer. RFC 9309, 2.3.1.4: assume that everything is disallowed.
+    Unreachable(Unreachable),
     /// The guard refuses the host's address.
     Refused,
+}
+
+/// Why a robots.txt could not be read.
+#[derive(Clone, Debug)]
+pub struct Unreachable {
+    /// The failure of the request; `None` for a status that forbids conclusions, such as 503.
+    pub kind: Option<Kind>,
+    /// A description for people.
+    pub detail: String,
+    /// The response's Retry-After.
+    pub retry_after: Option<Duration>,
+}
+
+impl Unreachable {
+    /// A request that got no response.
+    pub fn failed(error: &crate::Error) -> Self {
+        Self { kind: Some(error.kind()), detail: error.to_string(), retry_after: None }
+    }
 }
 
 impl Robots {
@@ -261,7 +279,8 @@ pub fn robots_token(user_agent: &str) -> String {
 /// same host, or to any other. Use the delay between requests, or [`ROBOTS_PAUSE`].
 pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> RobotsAnswer {
     let Ok(mut at) = url.join("/robots.txt") else {
-        return RobotsAnswer::Unreachable("no robots.txt address".into(), None);
+        let detail = "no robots.txt address".into();
+        return RobotsAnswer::Unreachable(Unreachable { kind: None, detail, retry_after: None });
     };
     for hop in 0..=MAX_ROBOTS_REDIRECTS {
         if hop > 0 {
@@ -270,7 +289,7 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> Robo
         let response = match fetcher.get_robots(&at).await {
             Ok(response) => response,
             Err(error) if error.kind() == Kind::PrivateAddress => return RobotsAnswer::Refused,
-            Err(error) => return RobotsAnswer::Unreachable(error.to_string(), None),
+            Err(error) => return RobotsAnswer::Unreachable(Unreachable::failed(&error)),
         };
         match (response.status, response.redirect()) {
             (200..=299, _) => {
@@ -280,8 +299,9 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> Robo
             (300..=399, Some(next)) => at = next,
             // 429 says nothing about the rules: treat it as a server error.
             (status @ (429 | 500..), _) => {
-                let wait = response.retry_after(SystemTime::now());
-                return RobotsAnswer::Unreachable(format!("status {status}"), wait);
+                let retry_after = response.retry_after(SystemTime::now());
+                let detail = format!("status {status}");
+                return RobotsAnswer::Unreachable(Unreachable { kind: None, detail, retry_after });
             }
             _ => return RobotsAnswer::Text(Vec::new()),
         }
