@@ -301,6 +301,28 @@ fn redirects_that_put_a_session_into_the_url_lose_no_page() {
 }
 
 #[test]
+fn sessions_that_redirect_to_other_sessions_end() {
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let name = path_of(path).trim_start_matches('/');
+            match path {
+                "/robots.txt" => plain(""),
+                // Each link has a session of its page, and each request to it gets the visitor's own.
+                _ if path.contains("sid=a") => {
+                    crate::support::redirect(&format!("/{name}?sid=b{}", fresh()))
+                }
+                _ => page(number(name).unwrap_or(0), |to| format!("/p{to}?sid=a{}", fresh())),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let flags = ["--max-pages", "1000", "--concurrency", "4"];
+    let output = bench.crawl(&[server.url("/")], &flags);
+    ended("sessions by redirects", &bench, &server, &output);
+}
+
+#[test]
 fn a_wrong_rule_is_found_out_by_links_that_are_met_after_it_was_learnt() {
     // Forty equal items, then page after page of different ones.
     let server = Server::answering(

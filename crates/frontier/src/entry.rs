@@ -29,7 +29,8 @@ pub struct Entry {
     pub hops: u8,
     /// The kind of resource.
     pub kind: EntryKind,
-    /// It comes before links of any depth, in the order of arrival: a sitemap lists it as changed, or it is requested
+    /// It comes before links of any depth, in the order of arrival: a redirect leads to it, a sitemap lists it as
+    /// changed, or it is requested
     /// again. Not stored: the class in its queue number says the same.
     pub recent: bool,
 }

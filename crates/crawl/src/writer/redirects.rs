@@ -115,9 +115,11 @@ impl Writer {
         }
         let depth = from.depth;
         match self.admit(target, depth)? {
-            // Servers add session ids by redirects. The page is behind the redirect, so URL rules do not apply.
+            // Servers add session ids by redirects. The page is behind the redirect, so URL rules do not apply. It is
+            // requested before further links, as browsers do: the session may expire, and the rules learn from pages.
             Admission::Admitted(url) | Admission::Repeats(url) => {
-                if self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })? {
+                let target = Entry { hops, recent: true, ..Entry::page(url.clone(), depth) };
+                if self.frontier.push(target)? {
                     return Ok(true);
                 }
                 // A URL that is only known may have been refused, or answered with an error.
