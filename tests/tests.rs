@@ -81,6 +81,7 @@ mod refusals;
 // robots.txt by the response to its request.
 mod robots;
 // First responses that must not be permanent.
+mod search;
 mod second_chance;
 // Exit codes, and unfinished URLs in the summary.
 mod ends;

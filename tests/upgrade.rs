@@ -70,6 +70,10 @@ fn a_directory_of_before_opens_with_everything_it_held() {
     for name in CRAWLS {
         let (exit, out, _) = golden.run(name, &["search", "--json", "valley"]);
         assert!(exit == 0 && json_lines(out.as_bytes()).len() >= 8, "{name}: {out}");
+        let (exit, _, err) = golden.run(name, &["search", "--host", "valley.example", "valley"]);
+        assert!(exit == 1 && err.contains("Run `crawl upgrade`"), "{name}: {err}");
+        let (_, out, _) = golden.run(name, &["status"]);
+        assert!(out.contains("finds main texts only"), "{name}: {out}");
         let logged = golden.lines(&format!("{name}/discarded.jsonl"));
         let (_, out, _) = golden.run(name, &["duplicates", "list", "--json"]);
         assert_eq!(json_lines(out.as_bytes()).len(), logged.len(), "{name}");
@@ -121,6 +125,12 @@ fn an_upgrade_replaces_the_digests_and_is_done_once() {
         assert!(!golden.path(name).join("upgrade").exists());
         let (_, out, _) = golden.run(name, &["status"]);
         assert!(!out.contains("crawl upgrade"), "{name}: {out}");
+        assert!(!golden.path(name).join("index-new").exists());
+        let (_, out, _) =
+            golden.run(name, &["search", "--json", "--after", "2026-01-01", "valley"]);
+        let found = json_lines(out.as_bytes()).len();
+        let (_, out, _) = golden.run(name, &["search", "--json", "valley"]);
+        assert!(found >= 8 && found == json_lines(out.as_bytes()).len(), "{name}: {out}");
         let (exit, out, _) = golden.run(name, &["upgrade"]);
         assert!(exit == 0 && out.contains("up to date"), "{name}: {out}");
         let (exit, out, _) = golden.run(name, &["check"]);
@@ -241,7 +251,7 @@ fn a_directory_of_format_4_opens_with_everything_it_held() {
         let (exit, out, err) = golden.run(name, &["check"]);
         assert_eq!(exit, 0, "{name}: {out}{err}");
         let (exit, out, err) = golden.run(name, &["status"]);
-        assert!(exit == 0 && !out.contains("crawl upgrade"), "{name}: {out}{err}");
+        assert!(exit == 0 && !out.contains("older digests"), "{name}: {out}{err}");
         let logged = golden.lines(&format!("{name}/discarded.jsonl"));
         let (exit, out, err) = golden.run(name, &["duplicates", "list", "--json"]);
         let listed = json_lines(out.as_bytes());

@@ -147,21 +147,9 @@ pub(crate) enum Command {
     },
     /// Search the index of kept pages, also in Chinese
     #[command(
-        after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search 北京大学 --json"
+        after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search title:river --site a.example --language en --after 2026-11-20\n  crawl search 北京大学 --json"
     )]
-    Search {
-        /// Words that a page must contain; quote operators for the shell: '"a phrase" -without', 'one OR other'
-        #[arg(required = true)]
-        query: Vec<String>,
-        /// Show at most N results [default: 10, with --json all]
-        #[arg(long)]
-        limit: Option<usize>,
-        /// Print one JSON object a line
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        data: DataDirs,
-    },
+    Search(SearchArgs),
     /// List, explain, restore and export discarded duplicates
     #[command(
         subcommand,
@@ -432,6 +420,38 @@ impl ListArgs {
     pub(crate) const fn select(&self) -> (&Filter, Option<Order>, bool) {
         (&self.filter, self.sort, self.reverse)
     }
+}
+
+/// Arguments of `search`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct SearchArgs {
+    /// Words that a page must contain; quote operators for the shell: '"a phrase" -without', 'one OR other'.
+    /// title:WORD, text:WORD and other:WORD search one field: title, main text, other visible text
+    #[arg(required = true)]
+    pub(crate) query: Vec<String>,
+    /// Only pages of this host, such as www.a.example or a.example:8080
+    #[arg(long, help_heading = "Filter")]
+    pub(crate) host: Option<String>,
+    /// Only pages of this site and its hosts, such as a.example
+    #[arg(long, help_heading = "Filter")]
+    pub(crate) site: Option<String>,
+    /// Only this language, such as zh
+    #[arg(long, value_name = "CODE", help_heading = "Filter")]
+    pub(crate) language: Option<String>,
+    /// Only pages fetched from this time on, such as 2026-11-20 or 2026-11-20T19:00:00Z
+    #[arg(long, value_name = "TIME", help_heading = "Filter")]
+    pub(crate) after: Option<String>,
+    /// Show at most N results [default: 10, with --json all]
+    #[arg(long)]
+    pub(crate) limit: Option<usize>,
+    /// Skip the first N results
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) offset: usize,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) data: DataDirs,
 }
 
 /// Arguments of `restore`.

@@ -409,9 +409,8 @@ mod tests {
         for words in [&["search", "x"][..], &["status"]] {
             let args = given(&[words, &["--config", path]].concat(), &[]).unwrap().0;
             let dirs = match args.command {
-                Some(args::Command::Search { data, .. } | args::Command::Status { data, .. }) => {
-                    data.dirs
-                }
+                Some(args::Command::Search(search)) => search.data.dirs,
+                Some(args::Command::Status { data, .. }) => data.dirs,
                 _ => Vec::new(),
             };
             assert_eq!(dirs, [PathBuf::from("from-file")]);

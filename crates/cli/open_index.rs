@@ -44,3 +44,9 @@ pub(crate) fn verify(data: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// Whether the index finds text outside the main text: one of an earlier version does not. A directory without an
+/// index needs no upgrade.
+pub(crate) fn is_current(data: &Path) -> bool {
+    Searcher::open(&data.join("index"), jieba).map_or(true, |index| index.is_current())
+}

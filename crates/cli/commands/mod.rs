@@ -52,9 +52,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             let settings = main_job::with_file(settings, &common)?;
             pages::run(&files, root.as_deref(), &data.data, settings, &common)
         }
-        Some(Command::Search { query, limit, json, data }) => {
-            search::run(&query.join(" "), limit, json, &data.dirs)
-        }
+        Some(Command::Search(args)) => search::run(&args),
         Some(Command::Duplicates(job)) => match job {
             Duplicates::List(args) => duplicates::list(&args),
             Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),

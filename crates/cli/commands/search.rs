@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 
 use anyhow::Result;
-use hapax_index::Hit;
+use hapax_index::{Hit, Request};
 use serde_json::json;
 
+use crate::args::SearchArgs;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, counted, line};
-use hapax_data::Rows;
+use hapax_data::{Rows, parse_moment};
 
 /// Hits of several indexes, best first; each URL once.
 struct Found {
@@ -21,15 +21,30 @@ struct Found {
     copies: HashMap<String, u64>,
 }
 
-fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
+fn search(args: &SearchArgs, limit: usize) -> Result<Found> {
+    let after = args.after.as_deref().map(parse_moment).transpose();
+    let query = args.query.join(" ");
+    let host = args.host.as_deref().map(str::to_lowercase);
+    let site = args.site.as_deref().map(str::to_lowercase);
+    let (dirs, several) = (&args.data.dirs, args.data.dirs.len() > 1);
+    let request = Request {
+        host: host.as_deref(),
+        site: site.as_deref(),
+        language: args.language.as_deref(),
+        after: after.map_err(|error| coded(USAGE, format!("--after: {error}")))?,
+        // The best pages of all directories are sorted before some are omitted.
+        offset: if several { 0 } else { args.offset },
+        limit: if several { limit.saturating_add(args.offset) } else { limit },
+        ..Request::words(&query)
+    };
     let mut found = Found { hits: Vec::new(), total: 0, pages: 0, copies: HashMap::new() };
     for data in dirs {
         let searcher = crate::open_index::open(data)?;
-        let (hits, total) = searcher.search(query, limit)?;
+        let (hits, total) = searcher.find(&request)?;
         found.total += total;
         found.pages += searcher.len();
         let rows = Rows::open(data)?;
-        if let [_] = dirs {
+        if !several {
             let copies = hapax_data::copies(&rows);
             let own = |hit: &Hit| Some((hit.url.clone(), *copies.get(&hit.id)?));
             found.copies.extend(hits.iter().filter_map(own));
@@ -41,23 +56,25 @@ fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
         }
         found.hits.extend(hits);
     }
-    if dirs.len() > 1 {
+    if several {
         found.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.url.cmp(&b.url)));
         let mut seen = HashSet::new();
         let before = found.hits.len();
         found.hits.retain(|hit| seen.insert(hit.url.clone()));
         found.total -= before - found.hits.len();
+        found.hits.drain(..args.offset.min(found.hits.len()));
         found.hits.truncate(limit);
     }
     Ok(found)
 }
 
-pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf]) -> Result<u8> {
-    if query.trim().is_empty() {
+pub(super) fn run(args: &SearchArgs) -> Result<u8> {
+    let json = args.json;
+    if args.query.iter().all(|word| word.trim().is_empty()) {
         return Err(coded(USAGE, "the query is empty. Give words to search for"));
     }
-    let limit = limit.unwrap_or(if json { usize::MAX } else { 10 });
-    let Found { hits, total, pages, copies } = search(query, limit, dirs)?;
+    let limit = args.limit.unwrap_or(if json { usize::MAX } else { 10 });
+    let Found { hits, total, pages, copies } = search(args, limit)?;
     let copies = |hit: &Hit| copies.get(&hit.url).copied().unwrap_or(0);
     let mut out = std::io::stdout().lock();
     if json {
@@ -75,7 +92,7 @@ pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf
     };
     for (number, hit) in hits.iter().enumerate() {
         let title = if hit.title.is_empty() { "(no title)" } else { &hit.title };
-        writeln!(out, "{:>3}  {bold}{}{reset}", number + 1, line(title, 90))?;
+        writeln!(out, "{:>3}  {bold}{}{reset}", args.offset + number + 1, line(title, 90))?;
         let behind = match copies(hit) {
             0 => String::new(),
             1 => "  + 1 copy discarded".to_owned(),

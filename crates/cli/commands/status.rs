@@ -123,6 +123,14 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
             if summary.needs_upgrade {
                 say_upgrade(data)?;
             }
+            if !open_index::is_current(data) {
+                let name = hapax_report::shell_path(data);
+                writeln!(
+                    std::io::stdout(),
+                    "An earlier version made the index: `crawl search` finds main texts only, without --host, --site \
+                     and --after. To renew it, run: crawl upgrade --data {name}"
+                )?;
+            }
         }
         None => writeln!(std::io::stdout(), "Nothing was crawled yet.")?,
     }

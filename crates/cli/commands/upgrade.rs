@@ -37,6 +37,10 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
         writeln!(out, "{name} is up to date.")?;
         return Ok(COMPLETE);
     }
+    if done.indexed > 0 {
+        let pages = counted(done.indexed, "page");
+        writeln!(out, "{name}: the index was renewed with all visible text of {pages}.")?;
+    }
     if done.texts > 0 {
         let texts = counted(done.texts, "kept page");
         writeln!(
@@ -44,7 +48,7 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
             "{name}: the texts of {texts} were added; later pages are compared with them."
         )?;
     }
-    if done.documents > 0 || done.texts == 0 {
+    if done.documents > 0 || done.texts == 0 && done.indexed == 0 {
         let documents = counted(done.documents, "document");
         writeln!(out, "{name}: converted {documents} to the digest of this version.")?;
     }

@@ -11,7 +11,7 @@ use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::{Page, StoredPage};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
 use hapax_page::{examples, site_of};
-use hapax_url::host_key;
+use hapax_url::{host_key, registrable_site};
 use hapax_warc::format_time;
 use url::Url;
 
@@ -31,6 +31,8 @@ struct Found {
     record: Record,
     title: String,
     text: String,
+    /// Its visible text outside the main text.
+    other: String,
     language: String,
     stored_at: String,
     canonical: bool,
@@ -483,6 +485,7 @@ impl Committer {
             record,
             title: entry.title.clone(),
             text: String::new(),
+            other: String::new(),
             language: entry.language.clone(),
             stored_at: entry.warc.clone().unwrap_or_default(),
             canonical: entry.canonical,
@@ -504,6 +507,7 @@ impl Committer {
                 let kept_text = self.compared.get(kept.id, entry.of.url.as_bytes());
                 found.page_text = kept_text.map(|text| text.page().clone());
                 (found.text, found.stored_at, found.meta) = (kept.text, kept.stored_at, kept.meta);
+                found.other = kept.other;
                 return Ok(found);
             }
         }
@@ -519,6 +523,9 @@ impl Committer {
         }
         found.page_text = Some(PageText::of(&document, &comparison_text));
         found.meta = PageMeta::of(&document).to_json();
+        if !comparison_text.thin {
+            found.other = document.other_text();
+        }
         found.text = comparison_text.text;
         found.stored_at = place.clone().unwrap_or_default();
         if !exact {
@@ -533,11 +540,16 @@ impl Committer {
             let compared = Arc::new(Compared::new(text.clone()));
             self.compared.insert(id, entry.own_key(), packed, &compared);
         }
+        let url = Url::parse(&entry.url).ok();
         self.add_to_index(&Page {
             id,
             url: &entry.url,
             title: &found.title,
             text: &found.text,
+            other: &found.other,
+            host: &url.as_ref().map(host_key).unwrap_or_default(),
+            site: &url.as_ref().map(registrable_site).unwrap_or_default(),
+            time: hapax_data::parse_moment(&entry.time).unwrap_or_default(),
             language: &found.language,
             fetched: &entry.time,
             stored_at: &found.stored_at,

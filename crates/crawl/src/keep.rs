@@ -1,6 +1,6 @@
 //! Writes the results of a verdict: index, WARC, log line.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::Result;
 use hapax_data::Context;
@@ -9,7 +9,7 @@ use hapax_dedup::{Level, Neighbour};
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
 use hapax_page::examples;
-use hapax_url::host_key;
+use hapax_url::{host_key, registrable_site};
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
 use super::commit::{Committer, place};
@@ -40,6 +40,10 @@ impl Committer {
                 url: page.url.as_str(),
                 title: &page.document.title,
                 text: shown_text(&page.evidence.comparison_text.text),
+                other: &page.other_text,
+                host: &host_key(&page.url),
+                site: &registrable_site(&page.url),
+                time: seconds_since_1970(page.time),
                 language: page.document.language,
                 fetched: time,
                 stored_at: &stored_at,
@@ -55,6 +59,8 @@ impl Committer {
                 url: page.url.to_string(),
                 title: page.document.title.clone(),
                 text: String::new(),
+                // Only the index has it: what reads these pages needs no other text.
+                other: String::new(),
                 language: page.document.language.to_owned(),
                 fetched: time.to_owned(),
                 stored_at,
@@ -276,6 +282,10 @@ fn evidence_of(best: &Neighbour) -> String {
     let similarity = best.similarity.map(|of| format!("; similarity={}", round(of)));
     let similarity = similarity.unwrap_or_default();
     format!("level={}; distance={}{similarity}", best.level.name(), best.distance)
+}
+
+fn seconds_since_1970(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Removes the title if the next line repeats it: the comparison text begins with it, and the text may too.

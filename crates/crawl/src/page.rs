@@ -34,6 +34,8 @@ pub(crate) struct PageWork {
     pub(crate) packed: Option<Packed>,
     /// The caller's id, if it has one.
     pub(crate) key: Option<String>,
+    /// Its visible text outside the main text, for the index.
+    pub(crate) other_text: String,
     /// Whether it shows neither text nor images.
     pub(crate) blank: bool,
     /// Permit of a large page while it is parsed, until it is committed.
@@ -71,6 +73,11 @@ impl PageWork {
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
         let page_text = PageText::of(&document, &evidence.comparison_text);
+        // A thin page is compared, and indexed, by all its visible text.
+        let other_text = match evidence.comparison_text.thin {
+            true => String::new(),
+            false => document.other_text(),
+        };
         let blank = document.images.is_empty() && document.shows_nothing();
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } =
@@ -88,6 +95,7 @@ impl PageWork {
             findings: Findings::new(),
             packed: None,
             key: None,
+            other_text,
             blank,
             _tree: None,
             _room: None,

@@ -30,6 +30,14 @@ pub(crate) struct RawBlock {
     pub(crate) links: u32,
 }
 
+impl RawBlock {
+    /// Whether at least .6 of its characters are in links.
+    pub(crate) fn is_menu(&self) -> bool {
+        let all = self.text.chars().filter(|c| !c.is_whitespace()).count();
+        self.link_chars > 0 && self.link_chars * 5 >= all * 3
+    }
+}
+
 /// An element that contains blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElementInfo {

@@ -18,6 +18,8 @@ pub struct Block {
     pub chance: f32,
     /// Whether the block is in a table cell.
     pub cell: bool,
+    /// Whether at least .6 of its characters are in links, as in a menu.
+    pub menu: bool,
 }
 
 /// A link of the page.
@@ -101,6 +103,9 @@ pub struct Document {
     pub truncated: Option<Truncation>,
 }
 
+/// The most bytes of [`Document::other_text`].
+pub const MAX_OTHER_TEXT: usize = 256 << 10;
+
 /// A page with fewer content words is thin.
 pub(crate) const MIN_CONTENT_WORDS: u32 = 15;
 
@@ -171,6 +176,27 @@ impl Document {
         let lines: Vec<&str> = shown.map(|block| block.text.as_str()).collect();
         lines.join("\n")
     }
+
+    /// Returns the visible text outside the main text, one block a line: boxes, comments, tables that were dropped,
+    /// footers. Blocks that are mostly links, which are menus, are omitted. At most [`MAX_OTHER_TEXT`] bytes.
+    pub fn other_text(&self) -> String {
+        let mut text = String::new();
+        for block in &self.blocks {
+            let is_other = !matches!(block.reason, Reason::Text | Reason::Hidden) && !block.menu;
+            if !is_other || block.text.trim().is_empty() {
+                continue;
+            }
+            let left = MAX_OTHER_TEXT.saturating_sub(text.len() + 1);
+            if block.text.len() > left {
+                break;
+            }
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&block.text);
+        }
+        text
+    }
 }
 
 #[cfg(test)]
@@ -190,8 +216,13 @@ mod tests {
             bytes.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31) ^ u64::from(*byte))
         };
         assert!(document.comparison_text(hash).features.numbers.is_empty());
-        let block =
-            |text: &str, cell, reason| Block { text: text.into(), reason, chance: 0.1, cell };
+        let block = |text: &str, cell, reason| Block {
+            text: text.into(),
+            reason,
+            chance: 0.1,
+            cell,
+            menu: false,
+        };
         document.blocks.extend([
             block("Monday 9:00", true, Reason::Unlike),
             block("12.50", true, Reason::OutsideRun),

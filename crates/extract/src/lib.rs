@@ -41,7 +41,7 @@ mod wrap;
 pub use charset::CharsetSource;
 pub use declared::is_reservation;
 pub use dictionary::jieba;
-pub use document::{Block, ComparisonText, Document, Image, Link, RobotsMeta};
+pub use document::{Block, ComparisonText, Document, Image, Link, MAX_OTHER_TEXT, RobotsMeta};
 pub use lang::is_cjk;
 pub use limits::Limits;
 pub use numbers::{is_counting, is_referring};

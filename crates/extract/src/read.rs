@@ -68,7 +68,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         .zip(choices)
         .map(|(block, Choice { reason, chance })| {
             let cell = page.is_in_cell(block.element);
-            Block { text: block.text, reason, chance, cell }
+            let menu = block.is_menu();
+            Block { text: block.text, reason, chance, cell, menu }
         })
         .collect();
     let kept: Vec<&str> = document
@@ -258,6 +259,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
             reason: Reason::Text,
             chance: 1.0,
             cell: false,
+            menu: false,
         })
         .collect();
     let language = Sample::of(blocks.iter().map(|block| block.text.as_str())).language(None);

@@ -30,8 +30,7 @@ pub struct Entry {
     /// The kind of resource.
     pub kind: EntryKind,
     /// It comes before links of any depth, in the order of arrival: a redirect leads to it, a sitemap lists it as
-    /// changed, or it is requested
-    /// again. Not stored: the class in its queue number says the same.
+    /// changed, or it is requested again. Not stored: the class in its queue number says the same.
     pub recent: bool,
 }
 

@@ -29,6 +29,17 @@ pub enum Error {
     /// An earlier write failed: drop the index and open it again.
     #[error("an earlier write of the index failed. Run the command again")]
     Poisoned,
+    /// An index of an earlier version lacks a filter.
+    #[error(
+        "{}: an earlier version made this index, which has no {filter} to filter by. Run `crawl upgrade`",
+        path.display()
+    )]
+    Earlier {
+        /// The index's folder.
+        path: PathBuf,
+        /// The field.
+        filter: &'static str,
+    },
     /// The query is invalid.
     #[error("the query cannot be read: {0}")]
     Query(String),

@@ -19,7 +19,7 @@ use crate::verify::{Verified, agree};
 const WRITER_BYTES: usize = 48 << 20;
 
 /// A page to be indexed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Page<'a> {
     /// The caller's number of the page. Numbers ascend.
     pub id: u64,
@@ -27,8 +27,16 @@ pub struct Page<'a> {
     pub url: &'a str,
     /// Its title.
     pub title: &'a str,
-    /// Its text.
+    /// Its main text.
     pub text: &'a str,
+    /// Other visible text, such as boxes and comments. It weighs less than the main text.
+    pub other: &'a str,
+    /// Its host, with the port unless it is the default one.
+    pub host: &'a str,
+    /// Its site: the registrable domain.
+    pub site: &'a str,
+    /// Seconds since 1970 at the time of the fetch.
+    pub time: u64,
     /// Two-letter language code.
     pub language: &'a str,
     /// Time of the fetch.
@@ -39,7 +47,7 @@ pub struct Page<'a> {
     pub bytes: u64,
     /// Whether it declares itself as its canonical address.
     pub canonical: bool,
-    /// More data of the caller. Not stored in an index of an earlier version.
+    /// More data of the caller. Not stored in an index of version 1.
     pub meta: &'a str,
 }
 
@@ -72,7 +80,7 @@ impl Index {
             let index = if tantivy::Index::exists(&directory)? {
                 tantivy::Index::open(directory)?
             } else {
-                let [(schema, _), _] = schemas();
+                let [(schema, _), ..] = schemas();
                 tantivy::Index::open_or_create(directory, schema)?
             };
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
@@ -105,6 +113,14 @@ impl Index {
         document.add_u64(fields.canonical, page.canonical.into());
         if let Some(meta) = fields.meta.filter(|_| !page.meta.is_empty()) {
             document.add_text(meta, page.meta);
+        }
+        if let Some(added) = fields.added {
+            if !page.other.is_empty() {
+                document.add_text(added.other, page.other);
+            }
+            document.add_text(added.host, page.host);
+            document.add_text(added.site, page.site);
+            document.add_u64(added.time, page.time);
         }
         self.write(|writer| {
             writer.add_document(document).map(|_| ()).map_err(|error| {
@@ -225,6 +241,7 @@ fn translate(path: &Path, error: TantivyError) -> Error {
 mod tests {
     use super::*;
     use crate::few_words::jieba;
+    use crate::request::Request;
     use crate::searcher::{SNIPPET_TEXT, Searcher};
 
     fn page<'a>(id: u64, title: &'a str, text: &'a str) -> Page<'a> {
@@ -239,6 +256,7 @@ mod tests {
             bytes: 9,
             canonical: id == 1,
             meta: "{\"page_type\":\"article\"}",
+            ..Page::default()
         }
     }
 
@@ -257,10 +275,11 @@ mod tests {
 
     #[test]
     fn an_index_of_an_earlier_version_takes_pages_without_further_data() {
-        for (former, stored) in [(true, ""), (false, "{\"page_type\":\"article\"}")] {
+        let meta = "{\"page_type\":\"article\"}";
+        for (former, stored) in [(Some(2), ""), (Some(1), meta), (None, meta)] {
             let folder = tempfile::tempdir().unwrap();
-            if former {
-                let [_, (schema, _)] = crate::schema::schemas();
+            if let Some(former) = former {
+                let (schema, _) = crate::schema::schemas().into_iter().nth(former).unwrap();
                 let directory =
                     Verified::new(MmapDirectory::open(folder.path()).unwrap(), folder.path());
                 tantivy::Index::open_or_create(directory, schema).unwrap();
@@ -273,6 +292,11 @@ mod tests {
             }
             let searcher = Searcher::open(folder.path(), jieba).unwrap();
             assert_eq!(searcher.search("spring", 9).unwrap().1, 2);
+            assert_eq!(searcher.is_current(), former.is_none());
+            let host = Request { host: Some("a.example"), ..Request::words("spring") };
+            assert_eq!(searcher.find(&host).is_err(), former.is_some(), "it has no hosts");
+            let english = Request { language: Some("en"), ..Request::words("spring") };
+            assert_eq!(searcher.find(&english).unwrap().1, 2);
             let found = searcher.page(1).unwrap().unwrap();
             assert_eq!((found.meta.as_str(), found.canonical), (stored, true));
         }

@@ -8,6 +8,7 @@ mod few_words;
 mod index;
 mod query;
 mod reading;
+mod request;
 mod schema;
 mod searcher;
 mod tokenizer;
@@ -18,5 +19,6 @@ pub use index::{Index, Page, is_guarded};
 pub use query::{
     MAX_QUERY_BYTES, MAX_QUERY_GROUPS, MAX_QUERY_OPERATORS, MAX_QUERY_RANGES, MAX_QUERY_TERMS,
 };
-pub use searcher::{Hit, Searcher, StoredPage, damaged_files};
+pub use request::Request;
+pub use searcher::{Hit, OTHER_BOOST, Searcher, StoredPage, damaged_files};
 pub use tokenizer::{Dictionary, is_cjk};

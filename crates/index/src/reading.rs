@@ -141,6 +141,7 @@ mod tests {
                 bytes: 1,
                 canonical: false,
                 meta: "",
+                ..Page::default()
             })
             .unwrap();
         index.commit().unwrap();

@@ -17,13 +17,32 @@ pub(crate) struct Fields {
     pub(crate) stored_at: Field,
     pub(crate) bytes: Field,
     pub(crate) canonical: Field,
-    /// `None` in an index of an earlier version.
+    /// `None` in an index of version 1.
     pub(crate) meta: Option<Field>,
+    /// `None` in an index of versions 1 and 2.
+    pub(crate) added: Option<Added>,
 }
 
-/// Returns the current schema and the previous one.
-pub(crate) fn schemas() -> [(Schema, Fields); 2] {
-    [true, false].map(schema)
+/// The fields that version 3 added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Added {
+    pub(crate) other: Field,
+    pub(crate) host: Field,
+    pub(crate) site: Field,
+    pub(crate) time: Field,
+}
+
+/// The versions of the schema, the current one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    One,
+    WithMeta,
+    WithOther,
+}
+
+/// Returns the current schema and the earlier ones.
+pub(crate) fn schemas() -> [(Schema, Fields); 3] {
+    [Version::WithOther, Version::WithMeta, Version::One].map(schema)
 }
 
 pub(crate) fn fields_of(index: &tantivy::Index) -> Option<Fields> {
@@ -31,7 +50,7 @@ pub(crate) fn fields_of(index: &tantivy::Index) -> Option<Fields> {
     schemas().into_iter().find_map(|(schema, fields)| (schema == stored).then_some(fields))
 }
 
-fn schema(with_meta: bool) -> (Schema, Fields) {
+fn schema(version: Version) -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
@@ -41,13 +60,19 @@ fn schema(with_meta: bool) -> (Schema, Fields) {
         id: builder.add_u64_field("id", INDEXED | FAST | STORED),
         url: builder.add_text_field("url", STRING | STORED),
         title: builder.add_text_field("title", text.clone()),
-        text: builder.add_text_field("text", text),
+        text: builder.add_text_field("text", text.clone()),
         language: builder.add_text_field("language", STRING | STORED),
         fetched: builder.add_text_field("fetched", STORED),
         stored_at: builder.add_text_field("stored_at", STORED),
         bytes: builder.add_u64_field("bytes", STORED),
         canonical: builder.add_u64_field("canonical", STORED),
-        meta: with_meta.then(|| builder.add_text_field("meta", STORED)),
+        meta: (version >= Version::WithMeta).then(|| builder.add_text_field("meta", STORED)),
+        added: (version >= Version::WithOther).then(|| Added {
+            other: builder.add_text_field("other", text),
+            host: builder.add_text_field("host", STRING),
+            site: builder.add_text_field("site", STRING),
+            time: builder.add_u64_field("time", INDEXED | FAST),
+        }),
     };
     (builder.build(), fields)
 }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
 use tantivy::index::SegmentComponent;
-use tantivy::query::{QueryParser, QueryParserError, RangeQuery, TermQuery};
+use tantivy::query::{
+    BooleanQuery, ConstScoreQuery, Occur, Query, QueryParser, QueryParserError, RangeQuery,
+    TermQuery,
+};
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::snippet::SnippetGenerator;
 use tantivy::{Directory, IndexReader, ReloadPolicy, TantivyDocument, Term};
@@ -14,10 +17,13 @@ use tantivy::{Directory, IndexReader, ReloadPolicy, TantivyDocument, Term};
 use crate::error::{Error, Result};
 use crate::index::guarded;
 use crate::reading::Reading;
+use crate::request::Request;
 use crate::schema::{Fields, TOKENIZER};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agree};
 
+/// Weight of a match in visible text outside the main text; one in the main text has 1.
+pub const OTHER_BOOST: f32 = 0.3;
 /// In characters.
 const SNIPPET: usize = 180;
 /// Bytes of a text that are searched for a snippet. They are tokenized again for each hit.
@@ -32,8 +38,10 @@ pub struct StoredPage {
     pub url: String,
     /// Its title.
     pub title: String,
-    /// Its text.
+    /// Its main text.
     pub text: String,
+    /// Other visible text; empty in an index of an earlier version.
+    pub other: String,
     /// Two-letter language code.
     pub language: String,
     /// Time of the fetch.
@@ -57,7 +65,7 @@ pub struct Hit {
     pub url: String,
     /// Its title.
     pub title: String,
-    /// The part of its text that contains the words.
+    /// The part of its main text or other text that contains the words.
     pub snippet: String,
     /// BM25 score.
     pub score: f32,
@@ -149,49 +157,103 @@ impl Searcher {
         self.len() == 0
     }
 
-    /// Returns the best `limit` pages for a query, and the number of all matches. All words are required. The syntax
-    /// has `"phrases"`, `-without` and `OR`.
+    /// Returns whether the index has all fields of this version. An earlier one lacks text outside the main text, and
+    /// filters by host, site and time.
+    pub const fn is_current(&self) -> bool {
+        self.fields.added.is_some()
+    }
+
+    /// Returns the best `limit` pages for a query, and the number of all matches.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
+        self.find(&Request { limit, ..Request::words(query) })
+    }
+
+    /// Returns the best pages for a request, and the number of all matches. A match in the title weighs twice as much
+    /// as one in the main text; one in other visible text weighs [`OTHER_BOOST`].
     ///
     /// # Errors
     /// [`Error::Query`] for an invalid query, or one that exceeds [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES),
     /// [`MAX_QUERY_GROUPS`](crate::MAX_QUERY_GROUPS), [`MAX_QUERY_OPERATORS`](crate::MAX_QUERY_OPERATORS),
-    /// [`MAX_QUERY_RANGES`](crate::MAX_QUERY_RANGES) or [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS); otherwise from
-    /// the files.
-    pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
-        crate::query::check(query).map_err(Error::Query)?;
+    /// [`MAX_QUERY_RANGES`](crate::MAX_QUERY_RANGES) or [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS);
+    /// [`Error::Earlier`] for a filter that an index of an earlier version lacks; otherwise from the files.
+    pub fn find(&self, request: &Request<'_>) -> Result<(Vec<Hit>, usize)> {
+        crate::query::check(request.query).map_err(Error::Query)?;
         let fields = self.fields;
-        let mut parser = QueryParser::for_index(&self.index, vec![fields.title, fields.text]);
-        parser.set_conjunction_by_default();
-        parser.set_field_boost(fields.title, 2.0);
-        let query = match parser.parse_query(query) {
-            Ok(query) => query,
-            // The query has only exclusions: apply them to all pages.
-            Err(QueryParserError::AllButQueryForbidden) => parser
-                .parse_query(&format!("* {query}"))
-                .map_err(|error| Error::Query(error.to_string()))?,
-            // Text with apostrophes, colons or brackets is not always a formula: search for its words.
-            Err(error) => match words_of(query) {
-                Some(words) => parser.parse_query(&words),
-                None => Err(error),
-            }
-            .map_err(|error| Error::Query(error.to_string()))?,
-        };
+        let query = self.filtered(self.parsed(request.query)?, request)?;
         let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
             let searcher = self.reader.searcher();
             // The collector allocates this number of slots, so cap it by the number of pages.
-            let room = limit.min(usize::try_from(searcher.num_docs()).unwrap_or(limit)).max(1);
-            let collector = (TopDocs::with_limit(room).order_by_score(), Count);
-            let (top, count) = searcher.search(&query, &collector)?;
-            let mut snippets = SnippetGenerator::create(&searcher, &*query, fields.text)?;
-            snippets.set_max_num_chars(SNIPPET);
+            let pages = usize::try_from(searcher.num_docs()).unwrap_or(usize::MAX).max(1);
+            let best = TopDocs::with_limit(request.limit.clamp(1, pages));
+            let best = best.and_offset(request.offset.min(pages));
+            let (top, count) = searcher.search(&query, &(best.order_by_score(), Count))?;
+            let snippets = Snippets::of(&searcher, &*query, fields)?;
             let mut hits = Vec::new();
-            for (score, address) in top.into_iter().take(limit) {
+            for (score, address) in top.into_iter().take(request.limit) {
                 let document: TantivyDocument = searcher.doc(address)?;
                 hits.push(hit(&document, fields, score, &snippets));
             }
             Ok((hits, count))
         };
         guarded(&self.path, run)
+    }
+
+    fn parsed(&self, query: &str) -> Result<Box<dyn Query>> {
+        let fields = self.fields;
+        let mut searched = vec![fields.title, fields.text];
+        searched.extend(fields.added.map(|added| added.other));
+        let mut parser = QueryParser::for_index(&self.index, searched);
+        parser.set_conjunction_by_default();
+        parser.set_field_boost(fields.title, 2.0);
+        if let Some(added) = fields.added {
+            parser.set_field_boost(added.other, OTHER_BOOST);
+        }
+        match parser.parse_query(query) {
+            Ok(query) => Ok(query),
+            // The query has only exclusions: apply them to all pages.
+            Err(QueryParserError::AllButQueryForbidden) => parser
+                .parse_query(&format!("* {query}"))
+                .map_err(|error| Error::Query(error.to_string())),
+            // Text with apostrophes, colons or brackets is not always a formula: search for its words.
+            Err(error) => match words_of(query) {
+                Some(words) => parser.parse_query(&words),
+                None => Err(error),
+            }
+            .map_err(|error| Error::Query(error.to_string())),
+        }
+    }
+
+    /// Adds the filters of a request to a query.
+    fn filtered(&self, query: Box<dyn Query>, request: &Request<'_>) -> Result<Box<dyn Query>> {
+        let mut all: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, query)];
+        let mut only = |field: Field, value: &str| {
+            let term = Term::from_field_text(field, value);
+            let query = TermQuery::new(term, IndexRecordOption::Basic);
+            // A filter does not change the score.
+            all.push((Occur::Must, Box::new(ConstScoreQuery::new(Box::new(query), 0.0))));
+        };
+        if let Some(language) = request.language {
+            only(self.fields.language, language);
+        }
+        match (self.fields.added, request.needs_current()) {
+            (Some(added), _) => {
+                request.host.into_iter().for_each(|host| only(added.host, host));
+                request.site.into_iter().for_each(|site| only(added.site, site));
+                if let Some(after) = request.after {
+                    let lower = Bound::Included(Term::from_field_u64(added.time, after));
+                    let range = RangeQuery::new(lower, Bound::Unbounded);
+                    all.push((Occur::Must, Box::new(ConstScoreQuery::new(Box::new(range), 0.0))));
+                }
+            }
+            (None, Some(filter)) => {
+                return Err(Error::Earlier { path: self.path.clone(), filter });
+            }
+            (None, None) => {}
+        }
+        Ok(Box::new(BooleanQuery::new(all)))
     }
 
     /// Returns the page with this number.
@@ -283,6 +345,7 @@ fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
         url: text_of(document, fields.url),
         title: text_of(document, fields.title),
         text: text_of(document, fields.text),
+        other: fields.added.map(|added| text_of(document, added.other)).unwrap_or_default(),
         language: text_of(document, fields.language),
         fetched: text_of(document, fields.fetched),
         stored_at: text_of(document, fields.stored_at),
@@ -292,25 +355,62 @@ fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
     }
 }
 
-fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &SnippetGenerator) -> Hit {
-    let text = |field| text_of(document, field);
-    let body = text(fields.text);
-    let near = body.get(..body.floor_char_boundary(SNIPPET_TEXT)).unwrap_or_default();
-    let mut snippet = snippets.snippet(near).fragment().to_owned();
-    if snippet.is_empty() {
-        snippet = body.chars().take(SNIPPET).collect();
+/// The generators of snippets: of the main text, and of other text.
+struct Snippets {
+    text: SnippetGenerator,
+    other: Option<(Field, SnippetGenerator)>,
+}
+
+impl Snippets {
+    fn of(
+        searcher: &tantivy::Searcher,
+        query: &dyn Query,
+        fields: Fields,
+    ) -> tantivy::Result<Self> {
+        let of = |field| -> tantivy::Result<SnippetGenerator> {
+            let mut generator = SnippetGenerator::create(searcher, query, field)?;
+            generator.set_max_num_chars(SNIPPET);
+            Ok(generator)
+        };
+        let text = of(fields.text)?;
+        let other = match fields.added {
+            Some(added) => Some((added.other, of(added.other)?)),
+            None => None,
+        };
+        Ok(Self { text, other })
     }
+
+    /// The part of a page that has the words: of its main text, else of its other text, else the beginning.
+    fn snippet(&self, document: &TantivyDocument, fields: Fields) -> String {
+        let body = text_of(document, fields.text);
+        let with_words = |generator: &SnippetGenerator, text: &str| {
+            let near = text.get(..text.floor_char_boundary(SNIPPET_TEXT)).unwrap_or_default();
+            Some(generator.snippet(near).fragment().to_owned()).filter(|found| !found.is_empty())
+        };
+        let elsewhere = || {
+            let (field, generator) = self.other.as_ref()?;
+            with_words(generator, &text_of(document, *field))
+        };
+        let found = with_words(&self.text, &body).or_else(elsewhere);
+        let found = found.unwrap_or_else(|| body.chars().take(SNIPPET).collect());
+        found.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &Snippets) -> Hit {
+    let text = |field| text_of(document, field);
     Hit {
         id: number_of(document, fields.id),
         url: text(fields.url),
         title: text(fields.title),
-        snippet: snippet.split_whitespace().collect::<Vec<_>>().join(" "),
+        snippet: snippets.snippet(document, fields),
         score,
         language: text(fields.language),
         fetched: text(fields.fetched),
         stored_at: text(fields.stored_at),
     }
 }
+
 /// Returns the words of a query without operators; `None` if it has operators or no words.
 fn words_of(query: &str) -> Option<String> {
     let formula = query.split_whitespace().any(|word| matches!(word, "AND" | "OR" | "NOT"));

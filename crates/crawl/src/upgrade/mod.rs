@@ -3,6 +3,7 @@
 //! A digest is replaced only if the text has the former digest of the record: then it is the text that was compared.
 //! Found digests are kept in a file until the store has them, so that a killed upgrade continues.
 
+mod index;
 mod texts;
 
 use std::collections::HashMap;
@@ -46,6 +47,8 @@ pub struct Upgraded {
     pub damaged: Option<String>,
     /// Kept pages whose comparison text was added.
     pub texts: u64,
+    /// Pages of the renewed index; 0 if the index is current.
+    pub indexed: u64,
     /// Nothing had to be done.
     pub was_current: bool,
 }
@@ -54,8 +57,15 @@ pub struct Upgraded {
 ///
 /// # Complexity
 /// Reads the index once, and the archive once if a kept page is not in the index. Takes about 40 bytes of memory for
-/// each document.
+/// each document. An index of an earlier version is written anew, with a look-up in the archive for each page.
 pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgraded> {
+    let mut result = upgrade_store(data, recipe, policy)?;
+    result.indexed = index::renew(data)?;
+    result.was_current &= result.indexed == 0;
+    Ok(result)
+}
+
+fn upgrade_store(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgraded> {
     let parts = Parts {
         recipe,
         policy,

@@ -1,9 +1,11 @@
 //! Files that others may have prepared: inputs must not leave a folder, outputs must not follow a link.
 
+mod exchange;
 mod output;
 mod private;
 mod root;
 
+pub use exchange::{end_exchange, exchange};
 pub use output::{NewFile, remove_leftovers, replace};
 pub use private::{close_to_others, for_owner_only};
 pub use root::{Root, is_of_system, open_regular, open_stored, without_links};

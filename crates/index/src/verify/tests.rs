@@ -21,6 +21,7 @@ fn add(index: &mut Index, id: u64) {
         bytes: 9,
         canonical: false,
         meta: "",
+        ..Page::default()
     };
     index.add(&page).unwrap();
 }

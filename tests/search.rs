@@ -1,0 +1,94 @@
+//! `crawl search`: all visible text, filters, several directories, and indexes of earlier versions.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::support::{Bench, Server, code, crawl, html, json_lines, prose, text};
+
+fn manual() -> Server {
+    let page = |number: u64, box_text: &str| {
+        html(format!(
+            "<html lang=en><title>Chapter {number}</title><body><nav><a href=/one>Menuword one</a> <a href=/two>Menuword two</a></nav>\
+             <main><h1>Chapter {number}</h1><p>{}</p></main><aside class=warning><p>{box_text}</p></aside></body></html>",
+            prose(number, 14)
+        ))
+    };
+    Server::start(HashMap::from([
+        ("/".to_owned(), html("<p>Both chapters: <a href=/one>one</a> <a href=/two>two</a></p>")),
+        ("/one".to_owned(), page(1, "Beware: the graphics card driver must be removed first.")),
+        ("/two".to_owned(), page(2, "Note: all other cards need the firmware.")),
+    ]))
+}
+
+fn urls(found: &str) -> Vec<String> {
+    let rows = json_lines(found.as_bytes());
+    rows.iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn text_in_boxes_is_found_with_its_snippet_and_menus_are_not() {
+    let server = manual();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let found = bench.run(&["search", "\"graphics card driver\"", "--json"]);
+    assert_eq!(urls(&found), [server.url("/one")]);
+    let row: Value = json_lines(found.as_bytes()).remove(0);
+    assert!(row["snippet"].as_str().unwrap().contains("graphics card driver"), "{row}");
+    // `card` and `cards` are two words: nothing is stemmed.
+    assert_eq!(urls(&bench.run(&["search", "cards", "--json"])), [server.url("/two")]);
+    assert_eq!(urls(&bench.run(&["search", "text:firmware", "--json"])), [""; 0]);
+    assert_eq!(urls(&bench.run(&["search", "other:firmware", "--json"])), [server.url("/two")]);
+    assert_eq!(urls(&bench.run(&["search", "title:two", "--json"])), [""; 0]);
+    assert!(bench.run(&["search", "menuword"]).contains("Nothing found"));
+    // Boxes are no part of the page's text.
+    let exported = bench.run(&["export"]);
+    assert!(!exported.contains("graphics card"), "{exported}");
+}
+
+#[test]
+fn a_search_is_restricted_to_hosts_sites_languages_and_times_and_continued() {
+    let (server, bench) = (manual(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let host = format!("127.0.0.1:{}", server.port);
+    let search =
+        |flags: &[&str]| urls(&bench.run(&[&["search", "chapter", "--json"], flags].concat()));
+    let both = search(&[]);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert_eq!(search(&["--host", &host]), both);
+    assert_eq!(search(&["--host", "127.0.0.1"]), [""; 0]);
+    assert_eq!(search(&["--site", &host]), both, "an address with its port is a site");
+    assert_eq!(search(&["--language", "en"]), both);
+    assert_eq!(search(&["--language", "zh"]), [""; 0]);
+    assert_eq!(search(&["--after", "2026-01-01"]), both);
+    assert_eq!(search(&["--after", "2999-01-01"]), [""; 0]);
+    assert_eq!(search(&["--limit", "1"]), both[..1]);
+    assert_eq!(search(&["--limit", "1", "--offset", "1"]), both[1..]);
+    assert!(bench.run(&["search", "chapter", "--offset", "1"]).contains("  2  Chapter"));
+    let mut command = crawl();
+    command.args(["search", "x", "--after", "soon", "--data"]).arg(bench.data());
+    let wrong = command.output().unwrap();
+    assert_eq!(code(&wrong), 1);
+    assert!(text(&wrong.stderr).contains("--after: \"soon\" is not a time"), "{wrong:?}");
+}
+
+#[test]
+fn several_directories_are_one_list_also_with_an_offset() {
+    let (server, other) = (manual(), manual());
+    let benches = [(&server, Bench::new()), (&other, Bench::new())];
+    for (server, bench) in &benches {
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    }
+    let second = benches[1].1.data();
+    let second = second.to_str().unwrap();
+    let search = |flags: &[&str]| {
+        urls(
+            &benches[0]
+                .1
+                .run(&[&["search", "chapter", "--json", "--data", second], flags].concat()),
+        )
+    };
+    let all = search(&[]);
+    assert_eq!(all.len(), 4, "{all:?}");
+    assert_eq!(search(&["--offset", "1", "--limit", "2"]), all[1..3]);
+}
