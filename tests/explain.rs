@@ -176,16 +176,54 @@ fn a_stored_page_is_shown_with_its_stages_and_what_was_decided() {
 }
 
 #[test]
-fn a_url_and_a_file_are_not_explained_together() {
-    for args in [
-        ["http://127.0.0.1/", "a.html"],
-        ["a.html", "http://127.0.0.1/"],
-        ["http://127.0.0.1/", "--url=http://127.0.0.1/x"],
-    ] {
+fn the_flag_url_is_for_files() {
+    let url = "http://127.0.0.1/";
+    for args in [&[url, "--url=http://127.0.0.1/x"][..], &[url, url, "--url=http://127.0.0.1/x"]] {
         let output = crawl().arg("explain").args(args).output().unwrap();
         assert_eq!(code(&output), 1, "{args:?}");
         assert!(text(&output.stderr).contains("--url"), "{}", text(&output.stderr));
     }
+}
+
+#[test]
+fn two_stored_pages_are_compared_by_their_archived_texts() {
+    let page = |name: &str, more: &str| {
+        html(format!("<title>{name}</title><h1>{name}</h1><p>{}{more}</p>", prose(5, 12)))
+    };
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html("<a href=/a>a</a> <a href=/b/b>b</a> <a href=/other>c</a>")),
+        ("/a".to_owned(), page("Tee - Navy", " It is navy. Navy it is.")),
+        ("/b/b".to_owned(), page("Tee - Rust", " It is rust. Rust it is.")),
+        ("/other".to_owned(), page("Tee - Navy", " It is navy. Navy it is. And a word.")),
+    ]));
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let [a, b, other] = ["/a", "/b/b", "/other"].map(|path| server.url(path));
+    let said = bench.run(&["explain", &a, &b]);
+    assert!(said.contains("verdict      different pages: the texts were compared"), "{said}");
+    assert!(said.contains("recorded     the first: kept as page "), "{said}");
+    assert!(said.contains("recorded     the second: kept as page "), "{said}");
+    let row: serde_json::Value =
+        serde_json::from_str(&bench.run(&["explain", &a, &other, "--json"])).unwrap();
+    assert_eq!(row["duplicates"], true, "{row}");
+    let recorded = row["recorded"][1].as_str().unwrap();
+    assert!(recorded.starts_with("near duplicate of "), "{row}");
+
+    // A file beside a stored page.
+    let file = bench.path("saved.html");
+    write(&file, format!("<h1>Tee - Navy</h1><p>{} It is navy. Navy it is.</p>", prose(5, 12)));
+    let file = file.to_str().unwrap();
+    for args in [["explain", file, &a], ["explain", &a, file]] {
+        let said = bench.run(&args);
+        assert!(said.contains("verdict      duplicates"), "{said}");
+    }
+    // A page that is not stored.
+    let none = server.url("/none");
+    let output = crawl().args(["explain", &a, &none, "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 1);
+    let said = text(&output.stderr);
+    assert!(said.contains("no page with this URL is stored") && said.contains(&none), "{said}");
 }
 
 #[test]

@@ -246,7 +246,7 @@ pub(crate) enum Command {
     },
     /// Explain each decision about one page, or why two pages are or are not duplicates
     #[command(
-        after_help = "Examples:\n  crawl explain page.html\n  crawl explain page.html other.html --url http://a.example/1 --url http://b.example/1\n  crawl explain https://example.org/page --data crawl-data"
+        after_help = "Examples:\n  crawl explain page.html\n  crawl explain page.html other.html --url http://a.example/1 --url http://b.example/1\n  crawl explain https://example.org/page --data crawl-data\n  crawl explain https://example.org/page https://example.org/other --data crawl-data"
     )]
     Explain(ExplainArgs),
     /// Recommend a distance and similarity for your pages; changes nothing
@@ -545,10 +545,10 @@ pub(crate) struct ExplainArgs {
     pub(crate) first: PathBuf,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// Compare the page with this one
-    #[arg(value_name = "FILE")]
+    /// Compare the page with this one. A URL is a stored page of --data
+    #[arg(value_name = "FILE_OR_URL")]
     pub(crate) second: Option<PathBuf>,
-    /// The page's URL; repeat it for the second page. Without it, two pages count as pages of different sites
+    /// The URL of a file; repeat it for the second file. Without it, two files count as pages of different sites
     #[arg(long, value_name = "URL")]
     pub(crate) url: Vec<String>,
     /// Show all blocks and all words, not the first few

@@ -4,16 +4,18 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_data::{Discarded, DuplicateKind, Heads, PageMeta, Rows, Shown, stored_page};
+use hapax_data::{Discarded, DuplicateKind, Heads, PageMeta, Rows, Shown, read_only, stored_page};
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::Recipe;
 use hapax_page::{Evidence, site_of};
+use hapax_url::{UrlLimits, normalize};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::explain::{page_json, page_text};
 use super::explain_page::Page;
 use super::explain_verdict::key_of;
+use crate::exit::{USAGE, coded};
 use crate::output::escape;
 
 /// A page as it lies in a data directory.
@@ -103,6 +105,28 @@ fn decided(shown: &Shown) -> String {
     }
     let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));
     format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, entry.reason())
+}
+
+/// A stored page by its URL, and what was decided about it.
+///
+/// # Errors
+/// The data directory has no such page, or its text cannot be read.
+pub(super) fn page_at(data: &Path, url: &Url, policy: Policy) -> Result<(Page, String)> {
+    let missing = |what: &str| coded(USAGE, format!("{url}: {what} ({})", data.display()));
+    let Some((store, recipe)) = read_only(data, policy, Recipe::default().name())? else {
+        return Err(missing("the data directory has no pages"));
+    };
+    let normal = normalize(url, &UrlLimits::default()).unwrap_or_else(|_| url.clone());
+    let id = store.id_of(normal.as_str().as_bytes())?;
+    let Some(record) = id.map(|id| store.record(id)).transpose()?.flatten() else {
+        return Err(missing("no page with this URL is stored"));
+    };
+    let recipe = Recipe::parse(&recipe).unwrap_or_default();
+    let stored = find(data, &normal, record, &store, recipe)?;
+    match stored.page {
+        Some(page) => Ok((page, stored.decision)),
+        None => Err(missing(&format!("{}; {}", stored.decision, stored.missing))),
+    }
 }
 
 fn read(

@@ -25,16 +25,9 @@ use hapax_crawl::{
     Judge as RulesJudge, Judgement, claimed, host_pages, names_host, remembered_robots,
 };
 
-/// The address that is to be explained, unless it is a file.
+/// The address that is to be explained, unless it is a file or one of two pages to compare.
 pub(super) fn url_of(args: &ExplainArgs) -> Result<Option<Url>> {
-    let url = is_url(&args.first);
-    if let Some(second) = &args.second
-        && (url.is_some() || is_url(second).is_some())
-    {
-        let what = "a URL cannot be compared with a file. Give two files, or one URL; give the URLs of files by \
-             --url";
-        return Err(coded(USAGE, what));
-    }
+    let url = is_url(&args.first).filter(|_| args.second.is_none());
     if url.is_some() && !args.url.is_empty() {
         return Err(coded(USAGE, "--url gives the URL of a file. Omit it if you explain a URL"));
     }
@@ -42,7 +35,7 @@ pub(super) fn url_of(args: &ExplainArgs) -> Result<Option<Url>> {
 }
 
 /// Whether an argument is an address rather than a file.
-fn is_url(text: &Path) -> Option<Url> {
+pub(super) fn is_url(text: &Path) -> Option<Url> {
     let text = text.to_str().filter(|_| !text.exists())?;
     Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }

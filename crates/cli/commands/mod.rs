@@ -10,6 +10,7 @@ mod demo_site;
 pub(crate) mod duplicates;
 mod explain;
 mod explain_page;
+mod explain_pair;
 mod explain_stored;
 mod explain_url;
 mod explain_verdict;
@@ -94,9 +95,10 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         }
         Some(Command::Explain(args)) => {
             let settings = main_job::with_file(args.settings.clone(), &common)?;
-            match explain_url::url_of(&args)? {
-                Some(url) => explain_url::run(&url, settings, &args),
-                None => explain::run(&args, &settings),
+            match (explain_url::url_of(&args)?, &args.second) {
+                (Some(url), _) => explain_url::run(&url, settings, &args),
+                (None, Some(second)) => explain_pair::run(&args, second, &settings),
+                (None, None) => explain::run(&args, &settings),
             }
         }
         Some(Command::Calibrate(args)) => calibrate::run(&args),
