@@ -120,6 +120,7 @@ impl Committer {
             return refused(Refused::Gone);
         };
         self.index_again(&entry, &found, new_id)?;
+        self.event_restored(&entry, new_id, &found.stored_at)?;
         self.tell_restored(&entry.url)?;
         self.count(entry.kind, -1, entry.bytes);
         self.decide(&Decision {
@@ -158,7 +159,8 @@ impl Committer {
         }
         self.forget(own)?;
         self.forget_validators(&entry.url);
-        self.store.insert_record(&record, Some(of))?;
+        let new_id = self.store.insert_record(&record, Some(of))?;
+        self.event_discarded(&Discarded { id: new_id, ..entry.clone() })?;
         self.count(entry.kind, 1, entry.bytes);
         self.decide(&Decision {
             time: now(),
@@ -202,6 +204,7 @@ impl Committer {
         };
         let other_id = self.store.insert_record(&other, Some(new_id))?;
         self.index_again(&entry, &found, new_id)?;
+        self.event_restored(&entry, new_id, &found.stored_at)?;
         self.tell_better(&String::from_utf8_lossy(&other.key), &entry.url)?;
 
         let place = Some(found.stored_at.clone()).filter(|place| !place.is_empty());
@@ -213,6 +216,7 @@ impl Committer {
         line.key = entry.key.as_ref().map(|_| line.url.clone());
         let other_url = line.url.clone();
         self.logs.discarded.append(&line)?;
+        self.event_replaced(&line)?;
         self.count(entry.kind, -1, entry.bytes);
         self.count(line.kind, 1, line.bytes);
         self.decide(&Decision {
@@ -326,6 +330,7 @@ impl Committer {
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
         self.count(line.kind, 1, line.bytes);
         self.logs.discarded.append(&line)?;
+        self.event_discarded(&line)?;
         // Duplicates of this page are, from now on, duplicates of the other page.
         self.decide(&Decision {
             time: now(),

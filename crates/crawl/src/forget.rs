@@ -13,6 +13,8 @@ use super::decided::now;
 use hapax_data::{Action, Decision, Row, Rows, Texts};
 
 const FORGOTTEN_AT_A_TIME: usize = 1000;
+/// The reason in the events.
+const FORGOTTEN: &str = "it was forgotten";
 
 impl Committer {
     /// Removes a page, or all pages of a host. The best discarded copy of a removed page replaces it. Returns the
@@ -73,6 +75,7 @@ impl Committer {
             {
                 // It is a discarded page now, with a new number and a row.
                 if let Some(own) = self.store.id_of(&record.key)? {
+                    self.event_removed(own, &name, FORGOTTEN)?;
                     let kind = self.kind_of(own)?.unwrap_or(DuplicateKind::Near);
                     self.store.delete(own)?;
                     self.count(kind, -1, bytes);
@@ -82,6 +85,7 @@ impl Committer {
             }
             self.uncount(rows, &record, &name)?;
             self.forget(id)?;
+            self.event_removed(id, &name, FORGOTTEN)?;
             if done % FORGOTTEN_AT_A_TIME == FORGOTTEN_AT_A_TIME - 1 {
                 self.commit_as_it_is()?;
             }

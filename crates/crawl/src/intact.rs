@@ -31,7 +31,8 @@ pub fn left_without_store(root: &std::path::Path) -> Option<&'static str> {
         let files = std::fs::read_dir(root.join("pages")).into_iter().flatten().flatten();
         files.into_iter().any(|file| file.file_name().to_str().is_some_and(is_ours))
     };
-    let files = ["discarded.jsonl", "decisions.jsonl", "skipped.jsonl", "index/meta.json"];
+    let files =
+        ["discarded.jsonl", "decisions.jsonl", "events.jsonl", "skipped.jsonl", "index/meta.json"];
     files.into_iter().find(|name| full(name)).or_else(|| pages().then_some("pages/"))
 }
 

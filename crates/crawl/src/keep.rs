@@ -68,6 +68,7 @@ impl Committer {
                 canonical: page.document.canonical.as_ref() == Some(&page.url),
             },
         );
+        self.event_kept(page, id, time)?;
         self.sinks.keep(&Observed::of(page), id)?;
         self.observer.tell(&Event::Kept { page: Observed::of(page), id })
     }
@@ -193,6 +194,7 @@ impl Committer {
         };
         let line = line.with_compared(compared);
         self.logs.discarded.append(&line)?;
+        self.event_discarded(&line)?;
         self.observer.tell(&Event::Discarded { page: Observed::of(page), line: &line })?;
         self.stats.update(|counts| *counts.of_kind(kind) += 1);
         Ok(())
@@ -267,10 +269,12 @@ impl Committer {
                 warc: None,
             };
             let time = format_time(SystemTime::now());
-            self.logs.discarded.append(&Discarded {
+            let line = Discarded {
                 host: lease.host.clone(),
                 ..Discarded::new(time, id, url, DuplicateKind::Alias, of)
-            })?;
+            };
+            self.logs.discarded.append(&line)?;
+            self.event_discarded(&line)?;
             self.stats.update(|counts| counts.alias += 1);
         }
         Ok(())

@@ -37,6 +37,7 @@ mod notes;
 mod offline;
 mod origins;
 mod page;
+mod page_events;
 mod patterns;
 mod reach;
 mod received;

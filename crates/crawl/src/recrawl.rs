@@ -119,6 +119,7 @@ impl Committer {
         {
             self.end_row(id, text)?;
             self.forget(id)?;
+            self.event_removed(id, text, "its redirects lead nowhere")?;
             self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
         }
         Ok(())
@@ -144,6 +145,7 @@ impl Committer {
         if line.is_some_and(|line| line.of.url != target.as_str()) {
             self.end_row(id, url.as_str())?;
             self.forget(id)?;
+            self.event_removed(id, url.as_str(), "it redirects to another page now")?;
             self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
         }
         Ok(())
@@ -221,6 +223,7 @@ impl Committer {
             return Ok(());
         }
         self.supersede(id, url)?;
+        self.event_removed(id, url, "it is gone, or must not be indexed any more")?;
         if let Some(frontier) = &self.frontier {
             frontier.note(url, VALIDATORS, Vec::new());
         }

@@ -170,6 +170,7 @@ impl Committer {
             (line.shared, line.different) = examples(&text, &page.evidence.comparison_text.text);
         }
         self.logs.discarded.append(&line)?;
+        self.event_replaced(&line)?;
         self.observer.tell(&Event::Replaced { line: &line })?;
         if let Some(frontier) = &self.frontier {
             // Duplicates are always fetched whole: the page they are compared with may change.

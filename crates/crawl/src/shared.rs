@@ -187,6 +187,7 @@ impl Committer {
             let Some(id) = self.store.id_of(&key)? else { continue };
             let url = String::from_utf8_lossy(&key).into_owned();
             self.supersede(id, &url)?;
+            self.event_removed(id, &url, "another worker has it")?;
             self.skip(&url, SkipReason::LeaseLost, "another worker fetched it in the meantime")?;
         }
         Ok(any)

@@ -10,7 +10,7 @@ use crate::files;
 
 /// The contents of a data directory except its lock, in the order of removal. The settings come first: without them
 /// it is not a crawl. The store comes last: files without a store look like damage.
-const OWN: [&str; 17] = [
+const OWN: [&str; 19] = [
     "crawl.toml",
     "summary.json",
     "pages",
@@ -22,6 +22,8 @@ const OWN: [&str; 17] = [
     "discarded.index",
     "skipped.jsonl",
     "decisions.jsonl",
+    "events.jsonl",
+    "events.end",
     "addresses.jsonl",
     "spool",
     "upgrade",

@@ -51,6 +51,23 @@ impl ExportedPage {
     }
 }
 
+/// The page with its whole text, and no copies.
+impl From<StoredPage> for ExportedPage {
+    fn from(page: StoredPage) -> Self {
+        Self {
+            id: page.id,
+            copies: 0,
+            text: page.text,
+            site_lines: 0,
+            meta: PageMeta::from_json(&page.meta),
+            url: page.url,
+            title: page.title,
+            language: page.language,
+            fetched: page.fetched,
+        }
+    }
+}
+
 /// Reads the kept pages of an index.
 #[derive(Debug)]
 pub struct Export<'s> {
@@ -110,16 +127,8 @@ impl<'s> Export<'s> {
 
     fn exported(&self, page: StoredPage) -> ExportedPage {
         let cleaned = self.site_lines.clean(&page.url, &page.title, &page.text);
-        ExportedPage {
-            id: page.id,
-            copies: self.copies.get(&page.id).copied().unwrap_or(0),
-            text: cleaned.text,
-            site_lines: cleaned.removed,
-            meta: PageMeta::from_json(&page.meta),
-            url: page.url,
-            title: page.title,
-            language: page.language,
-            fetched: page.fetched,
-        }
+        let copies = self.copies.get(&page.id).copied().unwrap_or(0);
+        let page = ExportedPage::from(page);
+        ExportedPage { copies, text: cleaned.text, site_lines: cleaned.removed, ..page }
     }
 }

@@ -34,6 +34,7 @@ mod site_lines;
 pub mod spelling;
 mod spool;
 mod standing;
+mod stream;
 mod tables;
 mod text_store;
 mod texts;
@@ -72,6 +73,10 @@ pub use rows::{NONE, Row, Rows, is_of_host};
 pub use site_lines::{Cleaned, SiteLines, SiteLinesBuilder};
 pub use spool::{Answer, Request, Spool, submit};
 pub use standing::{Heads, Shown, Standing, tables};
+pub use stream::{
+    Cursor, EventKind, EventLog, EventOf, FOLLOW_INTERVAL, Fields, PageEvent, Stream, StreamFormat,
+    Streamed, is_without_events,
+};
 pub use tables::{ELSEWHERE, locked, read_only, url_of_key};
 pub use text_store::{PackedText, TextStore};
 pub use texts::Texts;

@@ -16,6 +16,8 @@ const PIECE: usize = 64 << 10;
 pub struct Log {
     file: File,
     committed: Committed,
+    /// Bytes written after the last sync.
+    unsynced: u64,
     pending: Vec<u8>,
 }
 
@@ -79,7 +81,7 @@ impl Log {
             file.set_len(length).with_context(name)?;
         }
         file.seek(SeekFrom::Start(length)).with_context(name)?;
-        Ok(Self { file, committed, pending: Vec::new() })
+        Ok(Self { file, committed, unsynced: 0, pending: Vec::new() })
     }
 
     /// Appends a line to a buffer that [`sync`](Self::sync) writes.
@@ -92,18 +94,33 @@ impl Log {
         Ok(())
     }
 
+    /// Writes appended lines without making them durable, which bounds the memory of a long group.
+    pub(crate) fn write(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all(&self.pending)?;
+        self.unsynced += self.pending.len() as u64;
+        self.committed.sum = self.committed.sum.map(|sum| {
+            let mut sum = crc32fast::Hasher::new_with_initial(sum);
+            sum.update(&self.pending);
+            sum.finalize()
+        });
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Bytes of appended lines in memory.
+    pub(crate) const fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Writes and syncs appended lines. Returns the new committed part.
     pub fn sync(&mut self) -> io::Result<Committed> {
-        if !self.pending.is_empty() {
-            self.file.write_all(&self.pending)?;
+        self.write()?;
+        if self.unsynced > 0 {
             self.file.sync_data()?;
-            self.committed.length += self.pending.len() as u64;
-            self.committed.sum = self.committed.sum.map(|sum| {
-                let mut sum = crc32fast::Hasher::new_with_initial(sum);
-                sum.update(&self.pending);
-                sum.finalize()
-            });
-            self.pending.clear();
+            self.committed.length += std::mem::take(&mut self.unsynced);
         }
         Ok(self.committed)
     }

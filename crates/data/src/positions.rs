@@ -35,6 +35,12 @@ pub struct PagePosition {
     pub decisions: u64,
     /// CRC-32 of these bytes.
     pub decisions_sum: Option<u32>,
+    /// Length of events.jsonl in bytes.
+    pub events: u64,
+    /// CRC-32 of these bytes.
+    pub events_sum: Option<u32>,
+    /// The random number of events.jsonl in its cursors. 0 after a commit of a version without events.
+    pub events_stream: u64,
     /// Pages to be removed from the index after this commit, and again on opening.
     pub leaves_index: Vec<u64>,
     /// Hosts of the last group, with all pages fetched from each: the frontier's commit, which has them too, may be

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
-use hapax_data::{Decision, Discarded};
+use hapax_data::{Decision, Discarded, PageEvent};
 use hapax_dedup::Store;
 use serde_json::Value;
 
@@ -46,6 +46,12 @@ pub(super) fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Ch
             check_log(&log("decisions"), committed_of(position, "decisions"), decided),
         ),
     ];
+    // A directory of a version without events has none.
+    if number_in(position, "events_stream") != 0 {
+        let event = |line: &[u8]| Ok(serde_json::from_slice::<PageEvent>(line).is_ok());
+        let events = check_log(&log("events"), committed_of(position, "events"), event);
+        parts.push(CheckedPart::new(Part::Events, events));
+    }
     if said("warc_length") > 0 {
         let path = data.join("pages").join(archive_name(said("warc_file")));
         let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());

@@ -16,6 +16,8 @@ pub enum Part {
     Discarded,
     /// decisions.jsonl.
     Decisions,
+    /// events.jsonl.
+    Events,
     /// The archive.
     Pages,
     /// The comparison texts.
@@ -36,6 +38,7 @@ impl Part {
             Self::Index => "index",
             Self::Discarded => "discarded",
             Self::Decisions => "decisions",
+            Self::Events => "events",
             Self::Pages => "pages",
             Self::Texts => "texts",
             Self::Frontier => "frontier",

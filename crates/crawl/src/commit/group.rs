@@ -77,6 +77,7 @@ impl Committer {
         (position.discarded, position.discarded_sum) = (discarded.length, discarded.sum);
         let decisions = self.logs.decided.sync().context("decisions.jsonl")?;
         (position.decisions, position.decisions_sum) = (decisions.length, decisions.sum);
+        self.logs.events.sync(position)?;
         let skipped = self.logs.skipped.sync().context("skipped.jsonl")?;
         if self.frontier.is_none() && self.logs.skips {
             self.logs.elsewhere = skipped;
@@ -97,14 +98,14 @@ impl Committer {
         self.store.commit(&serde_json::to_vec(&position)?)?;
         // A page leaves the index only after the store's commit names it. A crash between the two leaves one document
         // too many, which the next open removes.
-        let leaving = position.leaves_index;
+        let (leaving, events) = (position.leaves_index, position.events);
         if let Some(index) = self.search.index.as_mut().filter(|_| !leaving.is_empty()) {
             for id in leaving {
                 index.delete(id);
             }
             index.commit()?;
         }
-        Ok(())
+        Ok(self.logs.events.publish(events)?)
     }
 
     /// Step 5: the frontier.

@@ -129,6 +129,8 @@ impl Committer {
         let page = &*page;
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
+        let mut superseded = None;
+        self.look.changed = false;
         if let Some(known) = self.store.id_of(key.as_bytes())? {
             let renewed = self.look.renewed.contains(&url_key(url));
             if !self.look.on || (!renewed && self.is_unchanged(known, page)?) {
@@ -142,9 +144,12 @@ impl Committer {
                 return Ok(Outcome::Known);
             }
             self.supersede(known, url)?;
+            superseded = Some(known);
+            self.look.changed = true;
         }
         if self.logs.decisions.forgotten(url, &host_key(&page.url)) {
             self.skip(url, SkipReason::Forgotten, "")?;
+            self.event_of_unused_change(superseded, key)?;
             self.unused(page);
             return Ok(Outcome::Known);
         }
@@ -160,6 +165,7 @@ impl Committer {
             Some(SharedVerdict::Duplicate(of)) => Some(of),
             Some(SharedVerdict::Taken) => {
                 self.skip(url, SkipReason::LeaseLost, "another worker fetched it in the meantime")?;
+                self.event_of_unused_change(superseded, key)?;
                 self.unused(page);
                 return Ok(Outcome::Known);
             }

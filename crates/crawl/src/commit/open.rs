@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use hapax_data::{
-    Committed, DataDir, Decisions, Log, PagePosition, SkipPosition, TextCache, TextStore,
+    Committed, DataDir, Decisions, EventLog, Log, PagePosition, SkipPosition, TextCache, TextStore,
     digests_of, read_position,
 };
 use hapax_dedup::{Options, Store};
@@ -52,7 +52,7 @@ impl Committer {
         let logs = open_logs(data, parts, &pages, knows_skipped.then_some(&skips))?;
         stats.restore(pages.counts, skips.counts);
         stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
-        let committer = Self {
+        let mut committer = Self {
             observer: Observer::default(),
             sinks: Sinks::default(),
             store: Arc::new(store),
@@ -80,6 +80,7 @@ impl Committer {
                 renewed: HashSet::new(),
                 under_way: skips.looking,
                 fetched_before: skips.looked_at_before,
+                changed: false,
                 rows: None,
             },
             seeds: Seeds::default(),
@@ -92,6 +93,7 @@ impl Committer {
             cache: CacheNotice::default(),
         };
         committer.restore_hosts(parts)?;
+        committer.begin_events()?;
         Ok(committer)
     }
 
@@ -228,6 +230,7 @@ fn open_logs(
         discarded: Log::open(&data.discarded(), Some(discarded))?,
         skipped: Log::open(&data.skipped(), skipped)?,
         decided: Log::open(&data.root().join("decisions.jsonl"), Some(decisions))?,
+        events: EventLog::open(data.root(), pages)?,
         // Read after the log was cut back.
         decisions: Decisions::read(data.root())?,
         skips: parts.skips,

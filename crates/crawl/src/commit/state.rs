@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use hapax_data::{Committed, Decisions, Log, Rows};
+use hapax_data::{Committed, Decisions, EventLog, Log, Rows};
 use hapax_extract::jieba;
 use hapax_index::{Index, Searcher, StoredPage};
 use hapax_warc::{Location, Writer};
@@ -59,6 +59,7 @@ pub(crate) struct Logs {
     pub(crate) discarded: Log,
     pub(crate) skipped: Log,
     pub(crate) decided: Log,
+    pub(crate) events: EventLog,
     pub(crate) decisions: Decisions,
     /// This job writes skipped.jsonl although it has no frontier.
     pub(crate) skips: bool,
@@ -91,6 +92,8 @@ pub(crate) struct SecondLook {
     /// Whether the recrawl has begun and not ended.
     pub(crate) under_way: bool,
     pub(crate) fetched_before: u64,
+    /// Whether the page that is decided about is a known page with other content.
+    pub(crate) changed: bool,
     /// The rows of the log; opened when a known page has changed.
     pub(crate) rows: Option<Rows>,
 }

@@ -1,0 +1,200 @@
+//! Reads the durable events of a data directory, also beside a running crawl.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::cursor::Cursor;
+use super::end::DurableEnd;
+use super::event::PageEvent;
+use super::page::Pages;
+use crate::error::{Context, Error, Result};
+use crate::export::ExportedPage;
+use crate::files::open_regular;
+
+/// The interval at which a follower looks for new events. A crawl commits at most once a second.
+pub const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// Maximum length of one line in bytes. A line has two URLs and a reason.
+const MAX_LINE: u64 = 1 << 20;
+/// Bytes read at a time when the line before a cursor is verified.
+const PIECE: u64 = 4096;
+
+/// An event with its cursor and, if the page is kept after it, the page's fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamed {
+    /// The position after the event.
+    pub cursor: Cursor,
+    /// The event.
+    pub event: PageEvent,
+    /// The page. `None` for other events, if the page has left since, which a later event reports, or if the
+    /// directory has no text of it.
+    pub page: Option<ExportedPage>,
+}
+
+/// A reader of events in durable order.
+#[derive(Debug)]
+pub struct Stream {
+    data: PathBuf,
+    /// The log and the durable end; `None` before the first commit.
+    open: Option<(BufReader<File>, DurableEnd)>,
+    position: u64,
+    pages: Pages,
+    line: Vec<u8>,
+}
+
+impl Stream {
+    /// Opens the events of a data directory after a cursor, or from the first one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the cursor is not a position of this stream, [`Error::Damaged`] if durable events are
+    /// missing.
+    pub fn open(data: &Path, from: Option<Cursor>) -> Result<Self> {
+        let mut stream = Self {
+            data: data.to_owned(),
+            open: None,
+            position: 0,
+            pages: Pages::of(data),
+            line: Vec::new(),
+        };
+        if let Some(end) = DurableEnd::of(data)? {
+            stream.begin(end)?;
+        }
+        if let Some(cursor) = from {
+            stream.skip_to(cursor)?;
+        }
+        Ok(stream)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.data.join("events.jsonl")
+    }
+
+    fn begin(&mut self, end: DurableEnd) -> Result<()> {
+        let path = self.path();
+        let file = match open_regular(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(Error::Damaged(format!("{}: it is missing", path.display())));
+            }
+            file => file.with_context(|| path.display().to_string())?,
+        };
+        let there = file.metadata().with_context(|| path.display().to_string())?.len();
+        if there < end.length {
+            let what = format!("{}: has {there} of {} committed bytes", path.display(), end.length);
+            return Err(Error::Damaged(what));
+        }
+        self.open = Some((BufReader::with_capacity(1 << 16, file), end));
+        Ok(())
+    }
+
+    /// Moves to a cursor, after verifying that it follows an event of this stream.
+    fn skip_to(&mut self, cursor: Cursor) -> Result<()> {
+        let root = self.data.display().to_string();
+        let refused = |why: &str| {
+            Err(Error::Invalid(format!(
+                "cursor {cursor}: {why}. Read {root} from its first event: omit --from, and clear the consumer's state"
+            )))
+        };
+        let Some((reader, end)) = &mut self.open else {
+            return refused("it belongs to another data directory; this one has no events yet");
+        };
+        if cursor.stream != end.stream {
+            return refused(
+                "it belongs to another data directory, or to this one before --fresh or an older version wrote to it",
+            );
+        }
+        if cursor.offset > end.length {
+            return refused(
+                "it is beyond the last event: the data directory is older than the cursor",
+            );
+        }
+        if last_line(reader, cursor.offset)? != Some(cursor.line) {
+            return refused(
+                "another event is at its position: the data directory was restored from a backup",
+            );
+        }
+        reader.seek(SeekFrom::Start(cursor.offset))?;
+        self.position = cursor.offset;
+        Ok(())
+    }
+
+    /// Returns the next durable event; `None` at the durable end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if a line cannot be read; otherwise from the index.
+    pub fn next_event(&mut self) -> Result<Option<Streamed>> {
+        let Some((reader, end)) = &mut self.open else { return Ok(None) };
+        let left = end.length.saturating_sub(self.position);
+        if left == 0 {
+            return Ok(None);
+        }
+        self.line.clear();
+        let count = reader.take(left.min(MAX_LINE)).read_until(b'\n', &mut self.line)?;
+        let event = match self.line.last() {
+            Some(b'\n') => {
+                serde_json::from_slice::<PageEvent>(&self.line).map_err(|e| e.to_string())
+            }
+            _ => Err("the line has no end".to_owned()),
+        };
+        let event = event.map_err(|error| {
+            let path = self.data.join("events.jsonl");
+            Error::Damaged(format!("{}, byte {}: {error}", path.display(), self.position))
+        })?;
+        self.position += count as u64;
+        let line = crc32fast::hash(&self.line);
+        let cursor = Cursor { stream: end.stream, offset: self.position, line };
+        let page = if event.event.keeps() { self.pages.page(&event)? } else { None };
+        Ok(Some(Streamed { cursor, event, page }))
+    }
+
+    /// Looks for events that became durable since. Returns whether there are any.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the data directory was cleared (`--fresh`) in the meantime.
+    pub fn refresh(&mut self) -> Result<bool> {
+        let Some(now) = DurableEnd::written(&self.data)? else { return Ok(false) };
+        let Some((_, end)) = &mut self.open else {
+            self.begin(now)?;
+            return Ok(now.length > 0);
+        };
+        if now.stream != end.stream {
+            let root = self.data.display();
+            return Err(Error::Invalid(format!(
+                "{root}: the data directory was cleared, and another crawl began there. Read it from its first event: \
+                 omit --from, and clear the consumer's state"
+            )));
+        }
+        if now.length <= end.length {
+            return Ok(false);
+        }
+        end.length = now.length;
+        self.pages.renew();
+        Ok(true)
+    }
+}
+
+/// Returns the CRC-32 of the line that ends at an offset; `None` if no line does.
+fn last_line(reader: &mut BufReader<File>, end: u64) -> Result<Option<u32>> {
+    let mut line = Vec::new();
+    let mut start = end;
+    while start > 0 && end - start < MAX_LINE {
+        let from = start.saturating_sub(PIECE);
+        let mut piece = vec![0; (start - from) as usize];
+        reader.seek(SeekFrom::Start(from))?;
+        reader.read_exact(&mut piece)?;
+        if start == end && piece.pop() != Some(b'\n') {
+            return Ok(None);
+        }
+        let begin = piece.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        line.splice(0..0, piece.iter().skip(begin.unwrap_or(0)).copied());
+        if begin.is_some() || from == 0 {
+            line.push(b'\n');
+            return Ok(Some(crc32fast::hash(&line)));
+        }
+        start = from;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;
