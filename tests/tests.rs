@@ -87,6 +87,8 @@ mod second_chance;
 mod ends;
 // Recrawls of known pages.
 mod recrawl;
+// Changes of pages, for other programs.
+mod stream;
 // Data directories of earlier versions.
 mod upgrade;
 // Same and different pages and their texts, on generated pages.

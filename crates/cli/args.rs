@@ -172,6 +172,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/"
     )]
     Export(ExportArgs),
+    /// Print changes of pages in durable order, for other programs
+    #[command(
+        after_help = "Examples:\n  crawl stream --follow | consumer\n  crawl stream --from \"$(cat cursor)\" --limit 1000 --cursor-file cursor\n  crawl stream --format opensearch-bulk --fields title,text > bulk.jsonl"
+    )]
+    Stream(StreamArgs),
     /// Remove a page or a host from the index and the tables, and never fetch it again
     #[command(
         after_help = "Examples:\n  crawl forget https://example.org/page\n  crawl forget example.org"
@@ -531,6 +536,39 @@ pub(crate) struct ExportArgs {
     /// Keep lines that a site repeats on three or more pages
     #[arg(long)]
     pub(crate) no_site_boilerplate: bool,
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StreamFormat {
+    /// One JSON object an event
+    Jsonl,
+    /// Bulk requests of OpenSearch: index and delete
+    OpensearchBulk,
+}
+
+/// Arguments of `stream`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct StreamArgs {
+    /// Begin after the event with this cursor; an empty one means the first event
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) from: Option<String>,
+    /// Wait for further events instead of ending at the last durable one
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// The format of the events
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: StreamFormat,
+    /// Print only these fields besides cursor, event, time, id, url and key, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) fields: Option<String>,
+    /// End after N events [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Write the cursor of the last printed event to this file at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cursor_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: Data,
 }

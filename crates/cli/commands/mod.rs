@@ -29,6 +29,7 @@ mod show;
 mod sink;
 pub(crate) mod stats;
 mod status;
+mod stream;
 pub(crate) mod upgrade;
 mod workers;
 
@@ -76,6 +77,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         },
         Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.data, common.quiet),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Stream(args)) => stream::run(&args),
         Some(Command::Forget { url_or_host, data }) => {
             change::forget(&url_or_host, &data.data, common.quiet)
         }
