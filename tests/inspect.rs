@@ -285,3 +285,92 @@ fn with_commas(number: u64) -> String {
         digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap()).collect();
     parts.join(",")
 }
+
+/// The messages of a response of server-sent events: the field `id` and the object of each.
+fn messages(body: &str) -> Vec<(String, serde_json::Value)> {
+    let field = |message: &str, name: &str| {
+        message.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned()
+    };
+    let all = body.split("\n\n").filter(|message| message.contains("data: "));
+    all.map(|message| {
+        (field(message, "id: "), serde_json::from_str(&field(message, "data: ")).unwrap())
+    })
+    .collect()
+}
+
+/// Reads the stream until `wanted` messages have arrived.
+fn streamed(inspect: &Inspect, path: &str, headers: &str, wanted: usize) -> String {
+    let mut stream = TcpStream::connect(&inspect.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", inspect.address).unwrap();
+    let (mut answer, mut piece) = (String::new(), [0; 4096]);
+    while answer.matches("data: ").count() < wanted || !answer.contains("\n\n") {
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "{answer}");
+        answer += &text(&piece[..count]);
+    }
+    answer
+}
+
+/// Removes the sizes of chunked transfer encoding, which are on lines of their own.
+fn unchunked(answer: &str) -> String {
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    let is_size = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_hexdigit());
+    let lines = body.split("\r\n").filter(|line| !is_size(line));
+    lines.collect()
+}
+
+#[test]
+fn the_page_streams_events_from_the_cursor_of_the_client_on() {
+    let (bench, server) = crawled();
+    let inspect = Inspect::start(&bench);
+    let printed = crate::support::json_lines(bench.run(&["stream"]).as_bytes());
+    let answer = streamed(&inspect, "/stream", "", printed.len());
+    assert!(answer.contains("content-type: text/event-stream"), "{answer}");
+    let all = messages(&unchunked(&answer));
+    let (ids, events): (Vec<String>, Vec<serde_json::Value>) = all.into_iter().unzip();
+    assert_eq!(events, printed);
+    // A client that connects again, while the data directory changes.
+    let last = format!("Last-Event-ID: {}\r\n", ids[ids.len() - 2]);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| streamed(&inspect, "/stream?fields=why", &last, 2));
+        bench.run(&["forget", &server.url("/print/one")]);
+        let answer = reader.join().unwrap();
+        let events = messages(&unchunked(&answer));
+        assert_eq!(events[0].0, ids[ids.len() - 1]);
+        assert_eq!(events[1].1["why"], "it was forgotten");
+    });
+    for (path, headers, status) in [
+        ("/stream?from=7", "", "400"),
+        ("/stream?fields=titel", "", "400"),
+        ("/stream", "Sec-Fetch-Site: cross-site\r\n", "403"),
+        ("/stream", "Host: evil.example\r\n", "421"),
+    ] {
+        let answer = inspect.ask("GET", path, headers, "");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn streams_beyond_the_limit_are_refused_and_closed_ones_make_room() {
+    let (bench, _server) = crawled();
+    let inspect = Inspect::start(&bench);
+    let open = || {
+        let mut stream = TcpStream::connect(&inspect.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        write!(stream, "GET /stream HTTP/1.1\r\nHost: {}\r\n\r\n", inspect.address).unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        (stream, text(&head))
+    };
+    let streams: Vec<_> = (0..8).map(|_| open()).collect();
+    assert!(streams.iter().all(|(_, head)| head == "HTTP/1.1 200"));
+    assert_eq!(open().1, "HTTP/1.1 503");
+    assert!(inspect.get("/").starts_with("HTTP/1.1 200"), "other pages are answered");
+    drop(streams);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while open().1 != "HTTP/1.1 200" {
+        assert!(Instant::now() < deadline, "the threads of closed streams go on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

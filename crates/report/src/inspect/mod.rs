@@ -2,6 +2,7 @@
 //! are rendered on the server and readable without scripts.
 
 mod charts;
+mod events;
 mod guard;
 mod lists;
 mod page;

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use super::events::{MAX_STREAMS, StreamQuery, stream};
 use super::guard::Guard;
 use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
 use super::page::show;
@@ -40,6 +41,7 @@ pub struct Inspect {
     rows: Mutex<Rows>,
     change: Box<Change>,
     draws: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Inspect {
@@ -69,6 +71,7 @@ impl Inspect {
             rows,
             change,
             draws: Arc::new(Semaphore::new(MAX_DRAWS)),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         })
     }
 
@@ -99,6 +102,7 @@ fn router(app: Arc<App>) -> axum::Router {
         .route("/page/{id}", get(pair_page))
         .route("/skipped", get(skipped_page))
         .route("/search", get(search_page))
+        .route("/stream", get(stream_page))
         .route("/change", post(change_page))
         .route("/style.css", get(async || ([(header::CONTENT_TYPE, "text/css")], STYLE)))
         .route("/script.js", get(async || ([(header::CONTENT_TYPE, "text/javascript")], SCRIPT)))
@@ -222,6 +226,15 @@ struct SearchQuery {
 
 async fn search_page(State(app): State<Arc<App>>, Query(query): Query<SearchQuery>) -> Response {
     app.render(move |app, rows| search(rows, &app.inspect.data, &query.q)).await
+}
+
+async fn stream_page(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Query(query): Query<StreamQuery>,
+) -> Response {
+    let streams = Arc::clone(&app.inspect.streams);
+    stream(app.inspect.data.clone(), streams, &query, &headers).await
 }
 
 #[derive(Debug, Deserialize)]
