@@ -272,6 +272,25 @@ fn explain_shows_every_stage_and_why_two_pages_are_one() {
 }
 
 #[test]
+fn calibrate_samples_the_archive_of_a_crawl() {
+    let page = |at: u64| html(format!("<p>{}</p><a href=/{}>next</a>", prose(at, 12), at + 1));
+    let server = Server::start((0..30).map(|at| (format!("/{at}"), page(at))).collect());
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/0")], &[])), 0);
+    let measured = |flags: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&bench.run(&[&["calibrate", "--json"], flags].concat())).unwrap()
+    };
+    assert_eq!(measured(&[])["pages"], 30);
+    let sample = measured(&["--sample", "10"]);
+    assert_eq!(sample["pages"], 10);
+    assert_eq!(sample, measured(&["--sample", "10"]), "the same pages on every run");
+    // The folder itself has no pages to read as files.
+    let output = crawl().arg("calibrate").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("crawl calibrate --data"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn calibrate_measures_ones_own_pages() {
     let bench = Bench::new();
     let folder = bench.path("pages");

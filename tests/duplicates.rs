@@ -166,6 +166,37 @@ fn other_thresholds_are_tried_and_applied_without_a_request() {
 }
 
 #[test]
+fn a_recheck_keeps_the_better_address_of_a_site_as_a_crawl_does() {
+    let text = |more: &str| html(format!("<h1>Story</h1><p>{} {more}</p>", prose(7, 40)));
+    let server = Server::start(HashMap::from([
+        (
+            "/".to_owned(),
+            html("<a href=/print/one>p</a> <a href=/one>a</a> <a href=/one?x=1>b</a>"),
+        ),
+        ("/print/one".to_owned(), text("Printed on paper by a machine in a cellar.")),
+        ("/one".to_owned(), text("")),
+        ("/one?x=1".to_owned(), text("One more sentence was added by an editor.")),
+    ]));
+    let strict = ["--distance", "0", "--similarity", "1", "--similarity-same-host", "1"];
+    let default = ["--distance", "3", "--similarity", "0.5", "--similarity-same-host", "0.55"];
+    let seeds = [server.url("/")];
+    let flags = |policy: &[&'static str]| [&["--concurrency", "1"], policy].concat();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&seeds, &flags(&strict))), 0);
+    assert_eq!(bench.kept().len(), 4, "{:?}", bench.kept());
+    let said = bench.run(&[&["duplicates", "recheck", "--apply"], &default[..]].concat());
+    assert!(said.contains("2 more discarded"), "{said}");
+    bench.checked();
+    let crawled = Bench::new();
+    assert_eq!(code(&crawled.crawl(&seeds, &flags(&default))), 0);
+    assert_eq!(bench.kept(), crawled.kept());
+    assert!(bench.kept().contains(&server.url("/one")), "{:?}", bench.kept());
+    // Nothing is left to do.
+    let said = bench.run(&[&["duplicates", "recheck"], &default[..]].concat());
+    assert!(said.contains("0 pages more would be kept, 0 more discarded."), "{said}");
+}
+
+#[test]
 fn a_copy_of_what_a_recheck_takes_back_is_a_copy_of_that() {
     let text = |more: &str| html(format!("<h1>Story</h1><p>{} {more}</p>", prose(7, 14)));
     let more = "One more sentence was added at the end by an editor of the paper.";

@@ -374,3 +374,21 @@ fn streams_beyond_the_limit_are_refused_and_closed_ones_make_room() {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+#[test]
+fn the_overview_distinguishes_a_running_crawl_from_one_that_was_killed() {
+    let page = |at: u64| html(format!("<p>{}</p><a href=/{}>next</a>", prose(at, 9), at + 1));
+    let pages = (0..200).map(|at| (format!("/{at}"), page(at))).collect();
+    let server = Server::slow(pages, Duration::from_millis(50));
+    let bench = Bench::new();
+    let mut running = bench.spawn(&[server.url("/0")], &[]);
+    bench.wait_until_committed(3);
+    let inspect = Inspect::start(&bench);
+    let overview = inspect.get("/");
+    assert!(overview.contains("A crawl is running"), "{overview}");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let overview = inspect.get("/");
+    assert!(overview.contains("The crawl is not complete"), "{overview}");
+    drop(inspect);
+}

@@ -256,7 +256,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Recommend a distance and similarity for your pages; changes nothing
     #[command(
-        after_help = "Examples:\n  crawl calibrate pages/\n  crawl calibrate pages/*.html.gz --pages 1e8 --json"
+        after_help = "Examples:\n  crawl calibrate pages/\n  crawl calibrate --data crawl-data\n  crawl calibrate pages/*.html.gz --pages 1e8 --json"
     )]
     Calibrate(CalibrateArgs),
     /// Read documents (JSONL) from stdin, print duplicate verdicts (JSONL)
@@ -603,8 +603,11 @@ pub(crate) struct ExplainArgs {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CalibrateArgs {
     /// HTML or text files, also gzipped, and folders of them
-    #[arg(required = true)]
+    #[arg(required_unless_present = "data")]
     pub(crate) files: Vec<PathBuf>,
+    /// Sample the archived pages of this data directory
+    #[arg(long, value_name = "DIR", conflicts_with = "files")]
+    pub(crate) data: Option<PathBuf>,
     /// Expected pages of the crawl, such as 1e8 [default: the number of given pages]
     #[arg(long, value_name = "N")]
     pub(crate) pages: Option<String>,

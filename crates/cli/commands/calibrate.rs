@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_data::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
+use hapax_data::{
+    ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage, must_exist, sample_archive,
+};
 use hapax_dedup::{MAX_DISTANCE, Policy, plans};
 use hapax_extract::Recipe;
 use hapax_page::{Evidence, Kind};
@@ -14,7 +16,7 @@ use url::Url;
 use super::plan::{leads, number as parse_number};
 use super::print;
 use crate::args::CalibrateArgs;
-use crate::exit::{BAD_INPUT, coded};
+use crate::exit::{BAD_INPUT, USAGE, coded};
 use crate::output::{bytes, counted, number};
 use crate::spelling::recipe_named;
 use hapax_data::inputs::read;
@@ -31,14 +33,12 @@ struct Measured {
 }
 
 pub(super) fn run(args: &CalibrateArgs) -> Result<u8> {
-    let mut files = Vec::new();
-    for file in &args.files {
-        collect(file, 0, args.sample, &mut files);
-    }
-    files.truncate(args.sample);
     let mut measured = Measured::default();
     let recipe = args.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)?;
-    let pages = open_all(&files, recipe, &mut measured);
+    let pages = match &args.data {
+        Some(data) => open_archive(data, args.sample, recipe, &mut measured)?,
+        None => open_all(&files(args)?, recipe, &mut measured),
+    };
     if pages.len() < 2 {
         let what = "nothing to compare. Give at least two pages with content";
         return Err(coded(BAD_INPUT, what.to_owned()));
@@ -49,6 +49,42 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8> {
     let text =
         if args.json { format!("{}\n", measured.json(corpus)) } else { measured.text(corpus) };
     print(text.as_bytes())
+}
+
+fn files(args: &CalibrateArgs) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for file in &args.files {
+        if file.join("crawl.toml").exists() || file.join("dedup").is_dir() {
+            let name = file.display();
+            let what = format!("{name} is a data directory. Use `crawl calibrate --data {name}`");
+            return Err(coded(USAGE, what));
+        }
+        collect(file, 0, args.sample, &mut files);
+    }
+    files.truncate(args.sample);
+    Ok(files)
+}
+
+/// Pages of a data directory's archive.
+fn open_archive(
+    data: &Path,
+    limit: usize,
+    recipe: Recipe,
+    measured: &mut Measured,
+) -> Result<Vec<CalibrationPage>> {
+    must_exist(data)?;
+    let folder = data.join("pages");
+    if !folder.is_dir() {
+        let what =
+            format!("{}: no pages are archived here (--no-warc, or `crawl dedup`)", data.display());
+        return Err(coded(USAGE, what));
+    }
+    let sample = sample_archive(&folder, limit, recipe)?;
+    for error in &sample.unreadable {
+        crate::output::error(&anyhow::anyhow!("{error}"));
+    }
+    (measured.without, measured.unreadable) = (sample.without, sample.unreadable.len());
+    Ok(sample.pages)
 }
 
 /// The files below a path, in the order of their names.

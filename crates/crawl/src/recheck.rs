@@ -7,12 +7,14 @@ use std::sync::Arc;
 use hapax_data::{
     Answer, DecidedBy, Request, Rows, TextStore, Texts, matches_of_record, stored_page,
 };
-use hapax_dedup::{Confirm, Document, Neighbour, Options, Policy, Proposal, Record, Store};
+use hapax_dedup::{Confirm, Document, Level, Neighbour, Options, Policy, Proposal, Record, Store};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
+use hapax_url::AddressRank;
 use url::Url;
 
 use crate::amend::Amend;
 use crate::error::Result;
+use crate::representative::MIN_SIMILARITY;
 
 /// A page that would be decided about differently.
 #[derive(Clone, Debug)]
@@ -91,16 +93,20 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
     let tables = Store::in_memory(options)?;
     // Maps document numbers of the tables to those of the store.
     let mut places: HashMap<u64, u64> = HashMap::new();
-    let mut changes = Vec::new();
+    let mut changes: Vec<Rechecked> = Vec::new();
     let snapshot = amend.store().snapshot();
     let decisions = amend.decisions();
+    // Only a person may change this.
+    let is_settled = |key: &[u8]| {
+        let url = String::from_utf8_lossy(key);
+        decisions.chosen(&url) || decisions.was_restored(&url)
+    };
     for pass in 0..3 {
         let discarded = pass == 2;
         for record in snapshot.records() {
             let record = record?;
             let url = String::from_utf8_lossy(&record.key).into_owned();
-            // Only a person may change this.
-            let settled = decisions.chosen(&url) || decisions.was_restored(&url);
+            let settled = is_settled(&record.key);
             let turn = match record.of {
                 Some(_) => 2,
                 None if settled => 0,
@@ -137,6 +143,26 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
                 }
                 continue;
             }
+            if pass == 1
+                && let Some((of, near)) = &best
+                && replaces(&record, of, near)
+                && !is_settled(&of.key)
+            {
+                // As in a crawl: the better address of a site is kept, whichever came first.
+                tables.delete(near.id)?;
+                places.remove(&near.id);
+                places.insert(tables.insert_record(&record, None)?, record.id);
+                for change in &mut changes {
+                    if let Some((kept, _)) = &mut change.of
+                        && kept.id == of.id
+                    {
+                        *kept = record.clone();
+                    }
+                }
+                let (of, near) = (of.clone(), *near);
+                changes.push(Rechecked { record: of, of: Some((record, near)), row: None });
+                continue;
+            }
             if best.is_none() {
                 places.insert(tables.insert_record(&record, None)?, record.id);
                 stored.discarded.extend(own.map(|own| (record.id, own)));
@@ -145,6 +171,13 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
         }
     }
     Ok(changes)
+}
+
+/// Returns whether a page has a better address than the page of its site that it duplicates.
+fn replaces(page: &Record, of: &Record, near: &Neighbour) -> bool {
+    let similar = near.similarity.is_some_and(|similarity| similarity >= MIN_SIMILARITY);
+    let rank = |record: &Record| AddressRank::of(&String::from_utf8_lossy(&record.key));
+    page.site == of.site && (near.level == Level::Text || similar) && rank(page) > rank(of)
 }
 
 /// The texts to compare, from where they are stored.

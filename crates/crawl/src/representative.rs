@@ -56,7 +56,7 @@ const NAMES: &str = "names";
 const MOST_NAMES: usize = 1 << 16;
 
 /// Minimum similarity for a page to replace another.
-const MIN_SIMILARITY: f64 = 0.8;
+pub(super) const MIN_SIMILARITY: f64 = 0.8;
 
 impl Committer {
     /// Returns whether a page is better than the one that it duplicates. A page that a person chose stays, and so

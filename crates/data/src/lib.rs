@@ -4,6 +4,7 @@
 
 mod addresses;
 mod again;
+mod archive_sample;
 mod archived;
 mod calibration;
 mod clusters;
@@ -42,6 +43,7 @@ pub mod units;
 
 pub use addresses::Addresses;
 pub use again::Again;
+pub use archive_sample::{ArchiveSample, sample_archive};
 pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use clusters::{Cluster, clusters};

@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, html};
 use super::charts::{bars, columns};
 use crate::text::{bytes, escape, number};
 use hapax_crawl::Summary;
-use hapax_data::{LogStats, Result, Rows, SIMILARITY_CLASSES};
+use hapax_data::{LogStats, Result, Rows, SIMILARITY_CLASSES, is_locked};
 
 const HOSTS: usize = 12;
 /// Days in the chart.
@@ -158,6 +158,8 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
         @if let Some(crawl) = &crawl {
             p.dim {
                 @match &crawl.stopped {
+                    // A running crawl writes a reason in case it is killed.
+                    _ if is_locked(data).unwrap_or(false) => { "A crawl is running; these are its figures at its last commit." },
                     Some(why) => { "The crawl is not complete: " (escape(why)) "." },
                     None => "The crawl is complete.",
                 }
