@@ -267,6 +267,7 @@ impl View {
         }
         let mut ids = Vec::new();
         for (document, found) in documents.iter().zip(&mut found) {
+            self.prefetch_lists(document);
             for segment in self.segments.iter() {
                 if let Some(digest) = document.digest {
                     let mut rows = segment.rows_of_digest(digest, self.strong_digests)?;
@@ -293,6 +294,19 @@ impl View {
             }
         }
         Ok(found)
+    }
+
+    /// Prefetches the lines that the look-ups by digest and band read in the segments. Otherwise each of the 34 in a
+    /// segment would wait for memory in turn.
+    fn prefetch_lists(&self, document: &Document<'_>) {
+        let sketch = document.sketch.filter(|_| !self.policy.hamming_only);
+        let bands = sketch.map(|sketch| sketch.bands());
+        for second in [false, true] {
+            for segment in self.segments.iter() {
+                document.digest.iter().for_each(|digest| segment.prefetch_digest(*digest, second));
+                bands.iter().flatten().for_each(|band| segment.prefetch_band(*band, second));
+            }
+        }
     }
 
     /// Adds proposals from memory. Returns whether the document's fingerprint is certainly not resident.

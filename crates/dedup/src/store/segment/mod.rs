@@ -286,11 +286,17 @@ impl Segment {
 
     /// Prefetches the first or the second line that the look-up of a key reads.
     pub(crate) fn prefetch_key(&self, key: u32, second: bool) {
-        if second {
-            self.footer.by_key.prefetch_entries(&self.data, 0, key);
-        } else {
-            self.footer.by_key.prefetch_directory(&self.data, 0, key);
-        }
+        self.footer.by_key.prefetch(&self.data, (0, key), second);
+    }
+
+    /// Prefetches the first or the second line that the look-up of a digest reads.
+    pub(crate) fn prefetch_digest(&self, digest: [u8; 16], second: bool) {
+        self.footer.by_digest.prefetch(&self.data, (0, digest_key(digest)), second);
+    }
+
+    /// Prefetches the first or the second line that the look-up of a band reads.
+    pub(crate) fn prefetch_band(&self, band: u64, second: bool) {
+        self.footer.by_band.prefetch(&self.data, ((band >> 32) as u32, band as u32), second);
     }
 
     /// Returns the rows with this key, in ascending order; all except the last are deleted.

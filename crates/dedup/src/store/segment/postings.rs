@@ -81,13 +81,22 @@ impl Postings {
         ((group as usize) << self.bits) + leading as usize
     }
 
-    pub(crate) fn prefetch_directory(&self, data: &Checked, group: u32, key: u32) {
+    /// Prefetches the first or the second line that the look-up of a key in a group reads.
+    pub(crate) fn prefetch(&self, data: &Checked, (group, key): (u32, u32), second: bool) {
+        if second {
+            self.prefetch_entries(data, group, key);
+        } else {
+            self.prefetch_directory(data, group, key);
+        }
+    }
+
+    fn prefetch_directory(&self, data: &Checked, group: u32, key: u32) {
         if self.directory.start < self.directory.end {
             prefetch(&data.data, self.directory.start + 4 * self.bucket(group, key));
         }
     }
 
-    pub(crate) fn prefetch_entries(&self, data: &Checked, group: u32, key: u32) {
+    fn prefetch_entries(&self, data: &Checked, group: u32, key: u32) {
         let at = self.directory.start + 4 * self.bucket(group, key);
         let four = data.data.get(at..).and_then(|rest| rest.first_chunk::<4>());
         if let Some(start) = four.filter(|_| at < self.directory.end) {
