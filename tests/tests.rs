@@ -13,6 +13,8 @@ mod whole_line;
 mod resume;
 
 mod compared;
+// Pages that other data directories have.
+mod against;
 // Flags, environment, settings file, and how to reset them.
 mod settings;
 // Missing, broken and hostile input.

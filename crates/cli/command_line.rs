@@ -106,7 +106,7 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
 }
 
 /// The settings that apply to stored pages. The rest concerns fetching.
-pub(crate) const OF_STORED_PAGES: [&str; 23] = [
+pub(crate) const OF_STORED_PAGES: [&str; 25] = [
     "max_pages",
     "max_bytes",
     "time_limit",
@@ -129,12 +129,22 @@ pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "similarity_same_host",
     "policy",
     "recipe",
+    "against",
+    "against_mark",
     "no_warc",
     "no_index",
 ];
 
 /// The settings that apply to decisions about texts.
-const OF_TEXTS: [&str; 5] = ["distance", "similarity", "similarity_same_host", "policy", "recipe"];
+const OF_TEXTS: [&str; 7] = [
+    "distance",
+    "similarity",
+    "similarity_same_host",
+    "policy",
+    "recipe",
+    "against",
+    "against_mark",
+];
 
 /// Commands that accept all settings, so that file and environment apply to them too, with the settings that take
 /// effect.
@@ -450,6 +460,7 @@ mod tests {
         kept.sort();
         kept.dedup();
         let lists = [
+            "AGAINST",
             "ALLOW_PRIVATE",
             "CA",
             "CLUSTER",

@@ -1,7 +1,7 @@
 //! Converts settings to the engine's configuration.
 
 use anyhow::Result;
-use hapax_crawl::{Config, Decision, ScopeRules, Storage};
+use hapax_crawl::{Against, Config, Decision, ScopeRules, Storage};
 use hapax_fetch::Fetcher;
 use hapax_url::ScopeKind;
 use url::Url;
@@ -54,6 +54,7 @@ impl Settings {
             },
             dust: self.dust()?,
             decision: self.decision()?,
+            against: self.against(),
             storage: Storage {
                 archive: self.output.no_warc != Some(true),
                 index: self.output.no_index != Some(true),
@@ -65,6 +66,14 @@ impl Settings {
     /// The rules for duplicates.
     pub(crate) fn decision(&self) -> Result<Decision> {
         Ok(Decision { recipe: self.recipe()?, policy: self.policy()? })
+    }
+
+    fn against(&self) -> Against {
+        let stores = self.duplicates.against.iter().flatten();
+        Against {
+            stores: stores.filter(|path| !path.as_os_str().is_empty()).cloned().collect(),
+            mark: self.duplicates.against_mark == Some(true),
+        }
     }
 
     fn patterns(flag: &str, list: &Option<Vec<String>>) -> Result<Vec<String>> {
@@ -85,6 +94,9 @@ impl Settings {
             return Err(coded(USAGE, crate::cluster::WITHOUT));
         }
         let config = self.config()?;
+        if shared && !config.against.stores.is_empty() {
+            return Err(coded(USAGE, "--against does not work with --cluster. Remove it"));
+        }
         if shared && (self.hosts.max_queued_per_host.is_some() || self.hosts.max_queue.is_some()) {
             let what =
                 "--max-queued-per-host and --max-queue do not work with --cluster. Remove them";

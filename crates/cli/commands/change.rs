@@ -188,6 +188,14 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
     let answer = change(data, &Request::Keep { ids: vec![entry.id] })?;
     let other = line(&entry.of.url, 150);
     let back = shell_path(Path::new(&other));
+    if entry.against.is_some() {
+        let (id, data) = (entry.id, shell_path(data));
+        let done = format!(
+            "{} is now kept; the reference has its page too. To undo: crawl duplicates restore {id} --undo --data {data}",
+            number(answer.done)
+        );
+        return told(&answer, &done, quiet);
+    }
     let done = format!(
         "{} is now kept in place of {other}. To undo: crawl duplicates keep {back} --data {}",
         number(answer.done),

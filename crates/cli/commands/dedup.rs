@@ -162,8 +162,17 @@ fn answer(
                 "distance": of.distance, "similarity": of.similarity, "fingerprint": fingerprint,
             })
         }
+        Verdict::Against(found) => json!({
+            "id": item.id, "verdict": "duplicate", "of": {"id": found.url}, "against": found.store,
+            "distance": found.near.distance, "similarity": found.near.similarity, "fingerprint": fingerprint,
+        }),
         _ => {
-            json!({"id": item.id, "verdict": "new", "fingerprint": fingerprint})
+            let against = page.against();
+            let mut row = json!({"id": item.id, "verdict": "new", "fingerprint": fingerprint});
+            if let Some(object) = row.as_object_mut().filter(|_| !against.is_empty()) {
+                object.insert("against".into(), against.into());
+            }
+            row
         }
     };
     // With all matches, later documents may duplicate a duplicate.

@@ -13,7 +13,7 @@ use crate::exit::COMPLETE;
 use crate::output::{self, line, number};
 use hapax_data::{Heads, Row, Rows, Shown, must_hold_pages, tables};
 use hapax_report::shell_path;
-use hapax_report::{gone_told, wanted};
+use hapax_report::{gone_told, in_store, wanted};
 
 /// Rows shown without `--limit` and `--json`.
 const DEFAULT_ROWS: usize = 1000;
@@ -185,11 +185,12 @@ fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<
         entry.kind,
         line(&entry.url, 110)
     )?;
-    writeln!(out, "{:>30}= {}{}", "", line(&entry.of.url, 110), gone_told(shown.gone))?;
+    let note = in_store(entry);
+    writeln!(out, "{:>30}= {}{}{note}", "", line(&entry.of.url, 110), gone_told(shown.gone))?;
     Ok(())
 }
 
-const HEAD: [&str; 15] = [
+const HEAD: [&str; 16] = [
     "id",
     "time",
     "kind",
@@ -205,6 +206,7 @@ const HEAD: [&str; 15] = [
     "bytes",
     "restored",
     "state",
+    "against",
 ];
 
 pub(super) fn table<'a>(
@@ -232,6 +234,7 @@ pub(super) fn table<'a>(
             entry.bytes.to_string(),
             heads.rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
             heads.rows.state(row).unwrap_or_default().to_owned(),
+            cell(entry.against.unwrap_or_default()),
         ];
         table.row(cells.iter().map(String::as_str))?;
     }

@@ -8,6 +8,7 @@ use hapax_data::{Discarded, DuplicateKind, Heads, PageMeta, Rows, Shown, read_on
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::Recipe;
 use hapax_page::{Evidence, site_of};
+use hapax_report::in_store;
 use hapax_url::{UrlLimits, normalize};
 use serde_json::{Value, json};
 use url::Url;
@@ -88,7 +89,7 @@ pub(super) fn find(
 
 /// What became of a page that is discarded.
 fn fate(Shown { entry, leads_to, gone, .. }: &Shown) -> String {
-    let of = &entry.of.url;
+    let of = format!("{}{}", entry.of.url, in_store(entry));
     match (entry.kind.as_str(), leads_to) {
         ("alias", _) if *gone => format!("a redirect to {of}, which has no stored page now"),
         ("alias", Some(target)) => format!("a redirect to {target}, represented by {of}"),

@@ -12,7 +12,7 @@ use super::explain_page::Page;
 use crate::settings::Settings;
 use hapax_data::{
     ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, TextStore, digests_of,
-    matches, proposal_in_words,
+    matches, proposal_in_words, url_of_key,
 };
 use hapax_page::comparison::{Compared, PageText};
 
@@ -116,5 +116,6 @@ fn duplicate(
 
 pub(super) fn key_of(store: &Store, id: u64) -> Result<String> {
     let record = store.record(id)?;
-    Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
+    let key = record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default();
+    Ok(url_of_key(&key).to_owned())
 }

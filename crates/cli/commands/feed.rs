@@ -26,7 +26,8 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let rows = Rows::open(data)?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let mut hosts: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for row in rows.discarded().filter(|row| !row.is_alias()) {
+    // Other crawls cannot fetch the pages of a reference.
+    for row in rows.discarded().filter(|row| !row.is_alias() && !row.is_against()) {
         hosts.entry(rows.host(row)).or_default().push(row);
     }
     let name = || file.display().to_string();

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::args::SearchArgs;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, counted, line};
-use hapax_data::{Rows, parse_moment};
+use hapax_data::{PageMeta, Rows, parse_moment};
 
 /// Hits of several indexes, best first; each URL once.
 struct Found {
@@ -79,8 +79,12 @@ pub(super) fn run(args: &SearchArgs) -> Result<u8> {
     let mut out = std::io::stdout().lock();
     if json {
         for hit in &hits {
-            let row = json!({"id": hit.id, "url": hit.url, "title": hit.title, "snippet": hit.snippet,
+            let mut row = json!({"id": hit.id, "url": hit.url, "title": hit.title, "snippet": hit.snippet,
                 "score": hit.score, "language": hit.language, "fetched": hit.fetched, "copies": copies(hit)});
+            let against = PageMeta::from_json(&hit.meta).against;
+            if let Some(object) = row.as_object_mut().filter(|_| !against.is_empty()) {
+                object.insert("against".into(), against.into());
+            }
             writeln!(out, "{}", output::json(&row))?;
         }
         return Ok(COMPLETE);

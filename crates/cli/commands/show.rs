@@ -12,8 +12,8 @@ use crate::output::{self, colour, line};
 use hapax_data::{Discarded, DuplicateKind, Heads, Row, Rows, Texts, must_hold_pages, tables};
 use hapax_page::difference::{Words, compare, phrases};
 use hapax_report::Columns;
-use hapax_report::gone_told;
 use hapax_report::shell_path;
+use hapax_report::{gone_told, in_store, texts_missing};
 
 /// The default width of both columns in characters, and the minimum.
 const WIDTH: usize = 140;
@@ -79,7 +79,8 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         entry.id,
         line(&entry.time, 30)
     )?;
-    writeln!(out, "kept       {}{}", line(&entry.of.url, 150), gone_told(shown.gone))?;
+    let note = in_store(entry);
+    writeln!(out, "kept       {}{}{note}", line(&entry.of.url, 150), gone_told(shown.gone))?;
     if let Some(url) = &shown.leads_to {
         writeln!(out, "leads to   {}", line(url, 150))?;
     }
@@ -107,16 +108,11 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     write_texts(&mut out, entry, own.as_deref(), other.as_deref())?;
     let gone = rows.decisions.took_over(entry.id) || rows.decisions.ended(entry.id);
     if restored.is_none() && entry.kind != DuplicateKind::Alias && !gone {
-        writeln!(
-            out,
-            "\n\
-             To keep both pages:    crawl duplicates restore {} --data {}\n\
-             To keep the other one: crawl duplicates keep {} --data {}",
-            entry.id,
-            shell_path(data),
-            entry.id,
-            shell_path(data)
-        )?;
+        let (id, data) = (entry.id, shell_path(data));
+        writeln!(out, "\nTo keep both pages:    crawl duplicates restore {id} --data {data}")?;
+        if entry.against.is_none() {
+            writeln!(out, "To keep the other one: crawl duplicates keep {id} --data {data}")?;
+        }
     }
     Ok(COMPLETE)
 }
@@ -160,7 +156,7 @@ fn write_texts(
             writeln!(out)?;
             Columns::new(width, ansi).write(out, other, own)?;
         }
-        _ => writeln!(out, "\nThe texts were not kept (--no-warc).")?,
+        _ => writeln!(out, "\n{}", texts_missing(entry))?,
     }
     Ok(())
 }

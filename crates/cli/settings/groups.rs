@@ -165,6 +165,21 @@ pub(crate) struct Duplicates {
     /// Recipe of the fingerprints; all runs in a data directory need the same [default: content-words-tf]
     #[arg(long, env = "HAPAX_RECIPE", value_name = "NAME")]
     pub(crate) recipe: Option<String>,
+    /// Discard pages that this data directory (or its dedup/) has; it is only read (repeatable)
+    #[arg(long, env = "HAPAX_AGAINST", value_delimiter = LINE, value_name = "STORE", value_parser = absolute)]
+    pub(crate) against: Option<Vec<PathBuf>>,
+    /// Keep pages that a store of --against has, and name the store in the field "against" of export and search
+    #[arg(long, env = "HAPAX_AGAINST_MARK", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) against_mark: Option<bool>,
+}
+
+/// An absolute path, because a later run may start in another folder. An empty value, which empties the list, stays.
+fn absolute(path: &str) -> Result<PathBuf, std::io::Error> {
+    if path.is_empty() {
+        return Ok(PathBuf::new());
+    }
+    // Without a slash at its end, so that a store has one name.
+    Ok(std::path::absolute(path)?.components().collect())
 }
 
 /// Selection of the outputs.

@@ -32,6 +32,7 @@ impl Amend {
             skips: false,
             shared: false,
             keep_duplicates: false,
+            against: Arc::default(),
             has_seeds,
         };
         let committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;

@@ -1,5 +1,6 @@
 //! Settings of a crawl.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hapax_dedup::{MAX_DISTANCE, Policy};
@@ -44,6 +45,8 @@ pub struct Config {
     pub dust: Dust,
     /// Fingerprints and thresholds.
     pub decision: Decision,
+    /// Stores of other crawls to compare with.
+    pub against: Against,
     /// Stores to write.
     pub storage: Storage,
 }
@@ -183,6 +186,15 @@ pub struct Decision {
     pub policy: Policy,
 }
 
+/// Read-only stores (references) whose pages are not wanted again.
+#[derive(Clone, Debug, Default)]
+pub struct Against {
+    /// Data directories, or the `dedup/` of one. Default: none. A path is the name of its store in the log.
+    pub stores: Vec<PathBuf>,
+    /// Keep pages that a store has, and mark them in the index, instead of discarding them. Default off.
+    pub mark: bool,
+}
+
 /// Stores that a crawl writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Storage {
@@ -218,6 +230,7 @@ impl Default for Config {
             sitemaps: Some(SitemapLimits::default()),
             dust: Dust::default(),
             decision: Decision::default(),
+            against: Against::default(),
             storage: Storage::default(),
         }
     }

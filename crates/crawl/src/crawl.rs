@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use hapax_data::{DataDir, SkipReason};
+use hapax_data::{DataDir, References, SkipReason};
 use hapax_fetch::Fetcher;
 use hapax_frontier::Frontier;
 use hapax_url::normalize;
@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::blank::BlankPages;
 use crate::commit::{Committer, Parts};
-use crate::config::Config;
+use crate::config::{Against, Config};
 use crate::context::{Room, Shared};
 use crate::control::{Control, StopHandle};
 use crate::dropped_links::Dropped;
@@ -164,6 +164,9 @@ impl CrawlBuilder {
         if self.recrawl && self.cluster.is_some() {
             return Err(Error::config("recrawl", "a crawl with a cluster cannot start a recrawl"));
         }
+        if !self.config.against.stores.is_empty() && self.cluster.is_some() {
+            return Err(Error::config("against", "it does not work with a cluster. Leave it out"));
+        }
         let mut parts = self;
         let data = match parts.data.take() {
             Some(data) => data,
@@ -223,6 +226,8 @@ impl Crawl {
     fn open(data: DataDir, parts: CrawlBuilder) -> Result<Self> {
         let CrawlBuilder { seeds, config, recrawl, retry, observer, sinks, fetch, cluster, .. } =
             parts;
+        let Against { stores, mark } = &config.against;
+        let against = Arc::new(References::open(stores, config.decision.policy, *mark)?);
         let identity = RulesIdentity::of(&config, seeds.len());
         let mut client = config.requests.client(&seeds);
         client.limits.max_sitemap = config.sitemaps.clone().unwrap_or_default().max_bytes;
@@ -231,7 +236,8 @@ impl Crawl {
         // Responses of a custom `Fetch` are not stored on disk.
         let received = received.filter(|_| fetch.is_none());
         let stats = Arc::new(Stats::default());
-        let parts = Parts { shared: verdicts.is_some(), ..parts_of(&config, !seeds.is_empty()) };
+        let parts =
+            Parts { shared: verdicts.is_some(), ..parts_of(&config, &against, !seeds.is_empty()) };
         let mut committer =
             Committer::open(&data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
         (committer.observer, committer.sinks) = (observer, sinks);
@@ -383,7 +389,7 @@ impl Crawl {
     }
 }
 
-const fn parts_of(config: &Config, has_seeds: bool) -> Parts {
+fn parts_of(config: &Config, against: &Arc<References>, has_seeds: bool) -> Parts {
     let storage = config.storage;
     Parts {
         recipe: config.decision.recipe,
@@ -392,6 +398,7 @@ const fn parts_of(config: &Config, has_seeds: bool) -> Parts {
         index: storage.index && !storage.links_only,
         skips: false,
         keep_duplicates: false,
+        against: Arc::clone(against),
         shared: false,
         has_seeds,
     }

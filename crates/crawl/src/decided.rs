@@ -145,7 +145,10 @@ impl Committer {
             return refused(Refused::NoRow);
         };
         let entry = rows.entry(&row)?;
-        let (of, _) = rows.kept_for(&row);
+        let of = match &entry.against {
+            Some(store) => self.reference_record(store)?,
+            None => rows.kept_for(&row).0,
+        };
         let (Some(own), Some(_)) = (self.store.id_of(entry.own_key())?, self.store.record(of)?)
         else {
             return refused(Refused::OneGone);
@@ -179,6 +182,10 @@ impl Committer {
     /// Keeps the page of a row instead of the page that it duplicates.
     fn keep_instead(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
         let (mut entry, written) = self.row(rows, id)?;
+        if entry.against.is_some() {
+            // No other page leaves: references are only read.
+            return self.restore(rows, texts, id, by);
+        }
         // The representative may have changed since the rows were read.
         if let Some((now, url)) = entry.of.id.and_then(|of| self.logs.decisions.representative(of))
         {
@@ -500,7 +507,7 @@ impl Committer {
         if self.search.index.is_none() {
             return Ok(found);
         }
-        let exact = entry.level.as_deref() == Some("text");
+        let exact = entry.level.as_deref() == Some("text") && entry.against.is_none();
         if exact && let Some(kept) = texts.kept_page(entry) {
             // The archive has only the head of the page. Its text is that of the page it was compared with, which
             // need not be the current representative.
@@ -527,7 +534,8 @@ impl Committer {
             return refused(Refused::NoText);
         }
         found.page_text = Some(PageText::of(&document, &comparison_text));
-        found.meta = PageMeta::of(&document).to_json();
+        let against = entry.against.iter().cloned().collect();
+        found.meta = PageMeta::of(&document).with_against(against).to_json();
         if !comparison_text.thin {
             found.other = document.other_text();
         }

@@ -18,13 +18,22 @@ use super::page::PageWork;
 use hapax_data::stored_text;
 use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageMeta, round};
 
+/// The other page of a log line: a kept page, or a document of a reference.
+#[derive(Debug)]
+pub(super) struct Other {
+    pub(super) of: DiscardedOf,
+    pub(super) text: Option<String>,
+    pub(super) against: Option<String>,
+}
+
 impl Committer {
+    /// Indexes a page. `marks` are the references that have it.
     pub(super) fn keep(
         &mut self,
         page: &PageWork,
         id: u64,
         time: &str,
-        location: Option<Location>,
+        (location, marks): (Option<Location>, Vec<String>),
     ) -> Result<()> {
         self.texts.insert(id, &page.evidence.comparison_text.text);
         self.store_text(page, id);
@@ -32,7 +41,7 @@ impl Committer {
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
         }
-        let meta = PageMeta::of(&page.document).to_json();
+        let meta = PageMeta::of(&page.document).with_against(marks).to_json();
         if self.search.adds {
             self.add_to_index(&Page {
                 meta: &meta,
@@ -144,31 +153,45 @@ impl Committer {
         time: String,
         location: Option<Location>,
     ) -> Result<()> {
+        let url = self.url_of(best.id)?;
+        let warc = self.place_of(best.id).map(|(place, _)| place);
+        let text = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
+            let url = url::Url::parse(&url).ok()?;
+            stored_text(&self.warc.folder, warc.as_deref()?, &url)
+        });
+        let of = DiscardedOf { id: Some(best.id), url, warc };
+        let other = Other { of, text, against: None };
+        self.log_discarded(page, id, (best, compared), other, (time, location))
+    }
+
+    /// Logs a discarded page.
+    pub(super) fn log_discarded(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        (best, compared): (&Neighbour, Option<ComparedTexts>),
+        Other { of, text, against }: Other,
+        (time, location): (String, Option<Location>),
+    ) -> Result<()> {
         if self.keeps_duplicates {
             self.store_text(page, id);
         }
-        let of_url = self.url_of(best.id)?;
         let canonical = page
             .document
             .canonical
             .as_ref()
-            .is_some_and(|c| c.as_str() == of_url && c.as_str() != page.url.as_str());
+            .is_some_and(|c| c.as_str() == of.url && c.as_str() != page.url.as_str());
         let kind = match best.level {
             _ if canonical => DuplicateKind::Canonical,
             Level::Text => DuplicateKind::Exact,
             Level::Hamming | Level::Sketch => DuplicateKind::Near,
         };
-        let of_place = self.place_of(best.id).map(|(place, _)| place);
-        let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
-            let url = url::Url::parse(&of_url).ok()?;
-            stored_text(&self.warc.folder, of_place.as_deref()?, &url)
-        });
-        let (shared, different) = other
+        let (shared, different) = text
             .map(|other| examples(&page.evidence.comparison_text.text, &other))
             .unwrap_or_default();
         let meta = PageMeta::of(&page.document);
-        let of = DiscardedOf { id: Some(best.id), url: of_url, warc: of_place };
         let line = Discarded {
+            against,
             fingerprint: Some(page.evidence.fingerprint.to_string()),
             of_fingerprint: Some(best.fingerprint.to_string()),
             distance: Some(best.distance),

@@ -4,6 +4,7 @@
 
 mod admission;
 mod admit;
+mod against;
 mod ahead;
 mod amend;
 mod answer;
@@ -64,7 +65,7 @@ mod writer;
 
 pub use amend::Amend;
 pub use check::{CheckedPart, Contents, Expected, Part, check};
-pub use config::{Config, Decision, Dust, Patience, Requests, ScopeRules, Storage};
+pub use config::{Against, Config, Decision, Dust, Patience, Requests, ScopeRules, Storage};
 pub use control::StopHandle;
 pub use crawl::{Crawl, CrawlBuilder};
 pub use error::{BoxError, Error, Result};

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use hapax_data::{DataDir, PageCounts, SkipReason};
+use hapax_data::{DataDir, InReference, PageCounts, References, SkipReason};
 use hapax_dedup::{Neighbour, Record};
 use hapax_extract::{Limits, Link, Recipe};
 use hapax_fetch::Response;
@@ -20,7 +20,7 @@ use url::Url;
 
 use crate::ahead::Ahead;
 use crate::commit::{Committer, Outcome, Parts};
-use crate::config::Config;
+use crate::config::{Against, Config};
 use crate::error::Result;
 use crate::event::{Event, Observed, Observer};
 use crate::page::{PageWork, Unread, read_response};
@@ -50,7 +50,7 @@ pub struct StoredPage {
 }
 
 /// The verdict about a document.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Verdict {
     /// It is kept as a new document.
@@ -61,6 +61,8 @@ pub enum Verdict {
     Duplicate(Neighbour),
     /// It is kept and replaces the document that it duplicates.
     Better,
+    /// It is a duplicate of a document in a store of [`Config::against`].
+    Against(Box<InReference>),
 }
 
 /// Which stores to write.
@@ -112,6 +114,8 @@ impl Offline {
         has_seeds: bool,
     ) -> Result<Self> {
         config.validate()?;
+        let Against { stores, mark } = &config.against;
+        let against = References::open(stores, config.decision.policy, *mark)?;
         let parts = Parts {
             recipe: config.decision.recipe,
             policy: config.decision.policy,
@@ -120,6 +124,7 @@ impl Offline {
             skips: true,
             shared: false,
             keep_duplicates: parts.keep_duplicates,
+            against: Arc::new(against),
             has_seeds,
         };
         let stats = Arc::new(Stats::default());
@@ -230,6 +235,7 @@ impl Offline {
             Outcome::Known => Verdict::Known,
             Outcome::Duplicate(of) => Verdict::Duplicate(of),
             Outcome::Better(_) => Verdict::Better,
+            Outcome::Against(found) => Verdict::Against(found),
         })
     }
 
@@ -384,6 +390,11 @@ impl StoredDocument {
     /// The fingerprint.
     pub const fn fingerprint(&self) -> hapax_dedup::Fingerprint {
         self.work.evidence.fingerprint
+    }
+
+    /// After its verdict: the stores of [`Config::against`] that have it. Empty if it duplicates another document.
+    pub fn against(&self) -> Vec<String> {
+        self.work.against.as_deref().map(crate::against::stores).unwrap_or_default()
     }
 
     /// The number of content tokens.

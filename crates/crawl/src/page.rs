@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_data::{Findings, PackedText, SkipReason};
+use hapax_data::{Findings, InReference, PackedText, SkipReason};
 use hapax_extract::{
     Document, Features, Limits, Link, Recipe, extract, extract_plain, is_reservation, links,
     refresh_target,
@@ -30,6 +30,8 @@ pub(crate) struct PageWork {
     pub(crate) packed_text: Option<PackedText>,
     /// Results of comparisons on the worker.
     pub(crate) findings: Findings,
+    /// The documents of references that it duplicates; `None` before it was looked up.
+    pub(crate) against: Option<Vec<InReference>>,
     /// The response, compressed for the archive.
     pub(crate) packed: Option<Packed>,
     /// The caller's id, if it has one.
@@ -93,6 +95,7 @@ impl PageWork {
             compared: Arc::new(Compared::new(page_text)),
             packed_text: None,
             findings: Findings::new(),
+            against: None,
             packed: None,
             key: None,
             other_text,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hapax_data::{
-    Answer, DecidedBy, Request, Rows, TextStore, Texts, matches_of_record, stored_page,
+    Answer, DecidedBy, Request, Rows, TextStore, Texts, is_reference_key, matches_of_record,
+    stored_page,
 };
 use hapax_dedup::{Confirm, Document, Level, Neighbour, Options, Policy, Proposal, Record, Store};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
@@ -113,6 +114,12 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
                 None => 1,
             };
             if turn != pass || record.tokens == 0 {
+                continue;
+            }
+            if let Some(of) = record.of
+                && amend.store().record(of)?.is_some_and(|of| is_reference_key(&of.key))
+            {
+                // A reference has it. References are not read here.
                 continue;
             }
             let mut best = None;

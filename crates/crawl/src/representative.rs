@@ -145,6 +145,7 @@ impl Committer {
         page: &PageWork,
         document: &hapax_dedup::Document<'_>,
         best: &Neighbour,
+        marks: Vec<String>,
     ) -> Result<()> {
         let Some(other) = self.store.record(best.id)? else { return Ok(()) };
         let kept = self.details_of(best.id)?;
@@ -155,7 +156,7 @@ impl Committer {
         let id = self.store.insert(document, None)?;
         let location = self.archive(page, id, None)?;
         let place = location.as_ref().map(super::commit::place);
-        self.keep(page, id, &format_time(page.time), location)?;
+        self.keep(page, id, &format_time(page.time), (location, marks))?;
         self.remember_named(page, id);
         let other_id = self.store.insert_record(&other, Some(id))?;
         let Some(own) = self.store.record(id)? else { return Ok(()) };

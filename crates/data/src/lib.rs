@@ -30,6 +30,7 @@ mod page_counts;
 mod page_meta;
 mod positions;
 mod reason;
+mod references;
 mod rows;
 mod site_lines;
 pub mod spelling;
@@ -71,6 +72,7 @@ pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,
 };
 pub use reason::SkipReason;
+pub use references::{InReference, Reference, References, Wanted};
 pub use rows::{NONE, Row, Rows, is_of_host};
 pub use site_lines::{Cleaned, SiteLines, SiteLinesBuilder};
 pub use spool::{Answer, Request, Spool, submit};
@@ -79,6 +81,6 @@ pub use stream::{
     Cursor, EventKind, EventLog, EventOf, FOLLOW_INTERVAL, Fields, PageEvent, Stream, StreamFormat,
     Streamed, is_without_events,
 };
-pub use tables::{ELSEWHERE, locked, read_only, url_of_key};
+pub use tables::{ELSEWHERE, is_reference_key, locked, read_only, reference_key, url_of_key};
 pub use text_store::{PackedText, TextStore};
 pub use texts::Texts;

@@ -19,6 +19,9 @@ pub struct Discarded {
     pub kind: DuplicateKind,
     /// The kept page.
     pub of: DiscardedOf,
+    /// The reference (`--against`) that has the other page; missing if it is a page of this data directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     /// The page's fingerprint in hexadecimal digits; redirects have none.
     pub fingerprint: Option<String>,
     /// The kept page's fingerprint.
@@ -142,7 +145,10 @@ impl Discarded {
         let compared = self.compared.as_ref().map_or(String::new(), |compared| {
             format!("; compared: {}", compared.differs.join("; "))
         });
-        format!("{}{compared}", self.proposal(&similarity))
+        let against = self.against.as_ref();
+        let against =
+            against.map_or(String::new(), |store| format!("; the other page is in {store}"));
+        format!("{}{compared}{against}", self.proposal(&similarity))
     }
 
     fn proposal(&self, similarity: &str) -> String {
@@ -184,6 +190,7 @@ impl Discarded {
             url: url.into(),
             kind,
             of,
+            against: None,
             fingerprint: None,
             of_fingerprint: None,
             distance: None,
@@ -230,9 +237,10 @@ impl Discarded {
 /// The kept page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DiscardedOf {
-    /// Its number in the store; `None` for the target of a redirect that is not fetched yet.
+    /// Its number in the store; `None` for a page of a reference, and for the target of a redirect that is not
+    /// fetched yet.
     pub id: Option<u64>,
-    /// Its URL.
+    /// Its URL; for a document of a reference without one, its id.
     pub url: String,
     /// Its location in pages/, as `FILE:OFFSET`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

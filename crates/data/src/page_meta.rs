@@ -19,6 +19,9 @@ pub struct PageMeta {
     /// ai-train=no`, `rsl: URL`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reservations: Vec<String>,
+    /// The references (`--against-mark`) that have the page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
 }
 
 impl PageMeta {
@@ -28,7 +31,14 @@ impl PageMeta {
             page_type: Some(document.page_type.as_str().to_owned()),
             confidence: Some(round(document.confidence.into())),
             reservations: document.reservations.clone(),
+            against: Vec::new(),
         }
+    }
+
+    /// Sets the references that have the page.
+    #[must_use]
+    pub fn with_against(self, against: Vec<String>) -> Self {
+        Self { against, ..self }
     }
 
     /// Parses the result of [`to_json`](Self::to_json). Returns empty metadata for any other text.

@@ -82,6 +82,11 @@ impl Row {
     pub fn is_alias(&self) -> bool {
         self.kind == DuplicateKind::Alias
     }
+
+    /// Returns whether the other page is in a reference (`--against`), not in this data directory.
+    pub fn is_against(&self) -> bool {
+        self.of == NONE && !self.is_alias()
+    }
 }
 
 impl Rows {

@@ -11,7 +11,7 @@ use hapax_extract::Recipe;
 use crate::error::Result;
 use crate::lines::Discarded;
 use crate::rows::{Row, Rows};
-use crate::tables::{read_only, url_of_key};
+use crate::tables::{is_reference_key, read_only, url_of_key};
 
 /// Most redirects and discarded pages that are followed: a manually edited log may have a cycle.
 const MOST_STEPS: usize = 64;
@@ -102,6 +102,10 @@ impl<'a> Heads<'a> {
                     Standing::Nothing
                 });
             };
+            if is_reference_key(&record.key) {
+                // The page is in a reference, which is not read here.
+                return Ok(Standing::AsWritten);
+            }
             let alias =
                 self.rows.by_id(id).filter(|row| row.is_alias() && self.rows.is_discarded(row));
             match (record.of, alias) {

@@ -16,15 +16,29 @@ use crate::error::Result;
 const TRIES: u32 = 5;
 const WAIT: Duration = Duration::from_millis(20);
 
-const MANIFEST: &str = "MANIFEST";
+pub(crate) const MANIFEST: &str = "MANIFEST";
 const LOCK: &str = "LOCK";
 
 /// Prefix of the key of a page that another worker keeps. The evidence is stored here, but the URL stays unknown.
 pub const ELSEWHERE: &str = "elsewhere ";
 
-/// Returns the URL of a key in the store.
+/// Prefix of the key of a record that represents a reference (`--against`): pages that were discarded because of this
+/// store are its duplicates. No URL begins like this.
+const REFERENCE: &str = "\0against ";
+
+/// Returns the URL of a key in the store. The key of a reference returns its path.
 pub fn url_of_key(key: &str) -> &str {
-    key.strip_prefix(ELSEWHERE).unwrap_or(key)
+    key.strip_prefix(ELSEWHERE).or_else(|| key.strip_prefix(REFERENCE)).unwrap_or(key)
+}
+
+/// Returns the key of the record that represents a reference.
+pub fn reference_key(store: &str) -> Vec<u8> {
+    format!("{REFERENCE}{store}").into_bytes()
+}
+
+/// Returns whether a record represents a reference: it is not a page.
+pub fn is_reference_key(key: &[u8]) -> bool {
+    key.starts_with(REFERENCE.as_bytes())
 }
 
 #[derive(Debug)]
@@ -111,11 +125,19 @@ impl Directory for ReadOnly {
 
 /// Returns the store of a data directory as of its last commit, and the name of its recipe, if there is a store.
 pub fn read_only(data: &Path, policy: Policy, recipe: &str) -> Result<Option<(Store, String)>> {
-    let folder = data.join("dedup");
+    Ok(read_folder(&data.join("dedup"), policy, recipe)?)
+}
+
+/// Does the same for the folder of a store.
+pub(crate) fn read_folder(
+    folder: &Path,
+    policy: Policy,
+    recipe: &str,
+) -> hapax_dedup::Result<Option<(Store, String)>> {
     let mut tries = TRIES;
     let mut recipe = recipe.to_owned();
     while folder.join(MANIFEST).exists() {
-        match open(&folder, policy, &recipe, false) {
+        match open(folder, policy, &recipe, false) {
             Ok(store) => return Ok(Some((store, recipe))),
             // A store can only be opened with its own recipe.
             Err(Error::Recipe { stored, .. }) if stored != recipe => recipe = stored,
@@ -124,7 +146,7 @@ pub fn read_only(data: &Path, policy: Policy, recipe: &str) -> Result<Option<(St
                 tries -= 1;
                 std::thread::sleep(WAIT);
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(None)

@@ -1,6 +1,10 @@
 //! Texts of a row's pages, from the WARC or the index.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use hapax_dedup::Policy;
 
 use hapax_extract::jieba;
 use hapax_index::{Error, Searcher, StoredPage};
@@ -9,12 +13,15 @@ use url::Url;
 use crate::archived::stored_text;
 use crate::error::Result;
 use crate::lines::Discarded;
+use crate::references::Reference;
 
 /// Sources of page texts.
 #[derive(Debug)]
 pub struct Texts {
     pages: PathBuf,
     searcher: Option<Searcher>,
+    /// References that rows name; `None` if one cannot be opened.
+    references: Mutex<HashMap<String, Option<Reference>>>,
 }
 
 impl Texts {
@@ -27,7 +34,7 @@ impl Texts {
             Err(error @ Error::Damaged { .. }) => return Err(error.into()),
             opened => opened.ok(),
         };
-        Ok(Self { pages: data.join("pages"), searcher })
+        Ok(Self { pages: data.join("pages"), searcher, references: Mutex::default() })
     }
 
     /// Returns a kept page from the index.
@@ -52,8 +59,14 @@ impl Texts {
         self.page(entry.of.id?)
     }
 
-    /// Returns the text of the kept page.
+    /// Returns the text of the kept page, or of the document of a reference.
     pub fn kept(&self, entry: &Discarded) -> Option<String> {
+        if let Some(store) = &entry.against {
+            let mut references = self.references.lock().unwrap_or_else(PoisonError::into_inner);
+            let reference = references.entry(store.clone());
+            let open = || Reference::open(Path::new(store), Policy::default()).ok();
+            return reference.or_insert_with(open).as_ref()?.text(&entry.of.url).ok()?;
+        }
         let archived = || {
             let url = Url::parse(&entry.of.url).ok()?;
             stored_text(&self.pages, entry.of.warc.as_deref()?, &url)
@@ -68,7 +81,7 @@ impl Texts {
             let url = Url::parse(&entry.url).ok()?;
             stored_text(&self.pages, entry.warc.as_deref()?, &url).filter(|text| !text.is_empty())
         };
-        if entry.level.as_deref() == Some("text") {
+        if entry.level.as_deref() == Some("text") && entry.against.is_none() {
             if line.of.id == entry.of.id {
                 // In a crawl of several workers another one may have the other page.
                 return self.kept(entry).or_else(own);

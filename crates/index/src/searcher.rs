@@ -75,6 +75,8 @@ pub struct Hit {
     pub fetched: String,
     /// Its location in the archive.
     pub stored_at: String,
+    /// The caller's metadata.
+    pub meta: String,
 }
 
 /// The reader of an index. It sees the last commit, while a process may be writing.
@@ -408,6 +410,7 @@ fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &Snippe
         language: text(fields.language),
         fetched: text(fields.fetched),
         stored_at: text(fields.stored_at),
+        meta: fields.meta.map(text).unwrap_or_default(),
     }
 }
 

@@ -14,6 +14,6 @@ pub mod text;
 pub use columns::Columns;
 pub use filter::{Filter, Order};
 pub use inspect::{Change, Inspect, report};
-pub use select::{gone_told, members, wanted};
+pub use select::{gone_told, in_store, members, texts_missing, wanted};
 pub use shell::shell_path;
 pub use stored::{advice_on_index, advised, texts};

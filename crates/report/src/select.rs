@@ -1,13 +1,28 @@
 //! Selects rows by filters.
 
-use hapax_data::{Cluster, Result, Row, Rows};
+use hapax_data::{Cluster, Discarded, Result, Row, Rows};
 
 use crate::filter::{Filter, Order};
-use crate::text::{counted, number};
+use crate::text::{counted, line, number};
 
 /// A note behind the URL of a page that is gone.
 pub const fn gone_told(gone: bool) -> &'static str {
     if gone { "  (no page is stored for it now)" } else { "" }
+}
+
+/// A note behind the URL of a page that is in a reference.
+pub fn in_store(entry: &Discarded) -> String {
+    entry.against.as_ref().map_or(String::new(), |store| format!("  (in {})", line(store, 110)))
+}
+
+/// Why the two texts of a row cannot be shown.
+pub const fn texts_missing(entry: &Discarded) -> &'static str {
+    match entry.against {
+        Some(_) => {
+            "A text is missing: the reference has none, or is gone, or the page was not archived (--no-warc)."
+        }
+        None => "The texts were not kept (--no-warc).",
+    }
 }
 
 /// The rows that pass the filter, in order.

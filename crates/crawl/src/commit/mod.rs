@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
-    Again, ComparedTexts, Comparison, Digests, Extent, Findings, LogCounts, Rows, SkipReason,
-    Skipped, TextCache, TextStore, url_of_key,
+    Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts,
+    References, Rows, SkipReason, Skipped, TextCache, TextStore, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
@@ -23,6 +23,7 @@ use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use crate::admission::Refusal;
+use crate::against;
 use crate::ahead::Ahead;
 use crate::error::Result;
 use crate::event::{Event, Observer};
@@ -49,6 +50,8 @@ pub(crate) struct Parts {
     pub(crate) has_seeds: bool,
     /// Store duplicates too, so that later documents can match them.
     pub(crate) keep_duplicates: bool,
+    /// Stores of other crawls.
+    pub(crate) against: Arc<References>,
 }
 
 /// Name of the frontier's note with the number of fetched pages of a host.
@@ -70,6 +73,8 @@ pub(crate) struct Committer {
     pub(super) texts: TextCache,
     /// The comparison texts of kept pages.
     pub(super) compared: Arc<TextStore>,
+    /// Stores of other crawls, which are only read.
+    pub(super) references: Arc<References>,
     /// Canonical URLs that kept pages name and that are not their own. Used if there is no frontier to remember them.
     pub(super) named: BTreeMap<u64, String>,
     pub(super) run: Run,
@@ -92,6 +97,8 @@ pub(crate) enum Outcome {
     Duplicate(Neighbour),
     /// It replaced the page with this URL, which it duplicates.
     Better(String),
+    /// A reference has it, so it was discarded.
+    Against(Box<InReference>),
 }
 
 impl Committer {
@@ -110,9 +117,11 @@ impl Committer {
 
     /// Returns what workers need to compare pages ahead; `None` if nothing is compared.
     pub(crate) fn ahead(&self) -> Option<Ahead> {
-        let compares = !self.policy.hamming_only && self.shared.is_none();
+        let compares = !self.policy.hamming_only;
+        let references = Arc::clone(&self.references);
+        let is_needed = self.shared.is_none() && (compares || !references.is_empty());
         let (store, texts) = (Arc::clone(&self.store), Arc::clone(&self.compared));
-        compares.then_some(Ahead { store, texts })
+        is_needed.then_some(Ahead { store, texts, compares, references })
     }
 
     pub(crate) fn texts(&self) -> &TextStore {
@@ -123,10 +132,22 @@ impl Committer {
         &self.store
     }
 
-    /// Decides about a page, and indexes or logs it.
+    /// Decides about a page, and indexes or logs it. The page then has the documents of references that it
+    /// duplicates, as far as they were needed.
     pub(crate) fn page(&mut self, page: &mut PageWork) -> Result<Outcome> {
         let findings = std::mem::take(&mut page.findings);
-        let page = &*page;
+        let mut against = page.against.take();
+        let outcome = self.decide_page(page, findings, &mut against)?;
+        page.against = against;
+        Ok(outcome)
+    }
+
+    fn decide_page(
+        &mut self,
+        page: &PageWork,
+        findings: Findings,
+        against: &mut Option<Vec<InReference>>,
+    ) -> Result<Outcome> {
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
         let mut superseded = None;
@@ -170,33 +191,12 @@ impl Committer {
                 return Ok(Outcome::Known);
             }
         };
-        let time = format_time(page.time);
-        let bytes = page.response.body.len() as u64;
-        let outcome = match best {
-            None => {
-                let id = self.store.insert(&document, None)?;
-                let location = self.archive(page, id, None)?;
-                self.keep(page, id, &time, location)?;
-                self.remember_named(page, id);
-                Outcome::New
-            }
-            Some(best) if self.is_better(page, &best)? => {
-                let other = self.url_of(best.id)?;
-                self.take_over(page, &document, &best)?;
-                self.tell_better(&other, url)?;
-                Outcome::Better(other)
-            }
-            Some(best) => {
-                let id = self.store.insert(&document, Some(best.id))?;
-                let location = self.archive(page, id, Some(&best))?;
-                self.discard(page, id, (&best, compared), time, location)?;
-                Outcome::Duplicate(best)
-            }
-        };
+        let outcome = self.store_page(page, &document, (best, compared), against)?;
+        let is_discarded = matches!(outcome, Outcome::Duplicate(_) | Outcome::Against(_));
         if page.depth.is_some() {
             let host = host_key(&page.url);
             self.stats.host_page(&host);
-            if matches!(outcome, Outcome::Duplicate(_)) {
+            if is_discarded {
                 self.stats.host_discarded(&host);
             }
             self.remember_validators(page, &outcome);
@@ -204,11 +204,59 @@ impl Committer {
         self.stats.update(|counts| {
             counts.fetched += 1;
             counts.bytes += page.response.raw.len() as u64;
-            if matches!(outcome, Outcome::Duplicate(_)) {
-                counts.discarded_bytes += bytes;
+            if is_discarded {
+                counts.discarded_bytes += page.response.body.len() as u64;
             }
         });
         Ok(outcome)
+    }
+
+    /// Keeps or discards a page. An own page that it duplicates is named before a document of a reference.
+    fn store_page(
+        &mut self,
+        page: &PageWork,
+        document: &hapax_dedup::Document<'_>,
+        (best, compared): (Option<Neighbour>, Option<ComparedTexts>),
+        against: &mut Option<Vec<InReference>>,
+    ) -> Result<Outcome> {
+        let time = format_time(page.time);
+        let better = match &best {
+            Some(best) => self.is_better(page, best)?,
+            None => false,
+        };
+        // References are not needed for a page that is discarded in any case.
+        let found = match best.is_none() || better {
+            true => self.in_references(page, document, against.take())?,
+            false => Vec::new(),
+        };
+        let marks = against::stores(&found);
+        let first = found.first().filter(|_| !self.references.marks()).cloned();
+        *against = Some(found);
+        Ok(match (best, first) {
+            (None, Some(found)) => {
+                self.discard_against(page, document, &found, time)?;
+                Outcome::Against(Box::new(found))
+            }
+            (None, None) => {
+                let id = self.store.insert(document, None)?;
+                let location = self.archive(page, id, None)?;
+                self.keep(page, id, &time, (location, marks))?;
+                self.remember_named(page, id);
+                Outcome::New
+            }
+            (Some(best), None) if better => {
+                let other = self.url_of(best.id)?;
+                self.take_over(page, document, &best, marks)?;
+                self.tell_better(&other, page.url.as_str())?;
+                Outcome::Better(other)
+            }
+            (Some(best), _) => {
+                let id = self.store.insert(document, Some(best.id))?;
+                let location = self.archive(page, id, Some(&best))?;
+                self.discard(page, id, (&best, compared), time, location)?;
+                Outcome::Duplicate(best)
+            }
+        })
     }
 
     /// Returns the stored document that a page duplicates, and the comparison of the two texts.

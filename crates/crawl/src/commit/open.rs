@@ -37,7 +37,12 @@ impl Committer {
         stats: Arc<Stats>,
     ) -> Result<Self> {
         intact::has_store(data)?;
+        if !data.dedup().join("MANIFEST").exists() {
+            // Before a store is created.
+            parts.against.must_fit(parts.recipe, &data.dedup())?;
+        }
         let (store, recipe) = open_store(data, parts)?;
+        parts.against.must_fit(recipe, &data.dedup())?;
         let pages: PagePosition = read_position(&store.payload())?;
         let digests = digests_of(&store.payload())?;
         let skips: SkipPosition = match &frontier {
@@ -66,6 +71,7 @@ impl Committer {
             stats,
             texts: TextCache::default(),
             compared: Arc::new(TextStore::open(&data.texts())),
+            references: Arc::clone(&parts.against),
             named: BTreeMap::new(),
             run: Run {
                 moved_seeds: skips.moved_seeds,

@@ -74,6 +74,7 @@ fn upgrade_store(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgra
         skips: false,
         shared: false,
         keep_duplicates: false,
+        against: Arc::default(),
         has_seeds: false,
     };
     let stats = Arc::new(Stats::default());

@@ -101,13 +101,17 @@ impl Writer {
 
     /// Adds a page as evidence about the URLs of its site.
     pub(crate) fn learn_urls(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
+        if matches!(outcome, Outcome::Against(_)) {
+            // A page of another crawl is no evidence about the URLs of this site.
+            return Ok(());
+        }
         let alike = matches!(outcome, Outcome::Duplicate(_) | Outcome::Better(_));
         self.patterns.saw(url, alike);
         if self.committer.is_shared() {
             return Ok(());
         }
         let other = match outcome {
-            Outcome::Known => return Ok(()),
+            Outcome::Known | Outcome::Against(_) => return Ok(()),
             Outcome::New => None,
             Outcome::Duplicate(of) => Some((self.committer.url_of(of.id)?, of.id)),
             Outcome::Better(other) => Some((other.clone(), url_key(other) as u64)),

@@ -103,6 +103,10 @@ impl Writer {
 
     /// Verifies the claims about a fetched page, and those that name it as the representative.
     pub(crate) fn check_claims(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
+        if matches!(outcome, Outcome::Against(_)) {
+            // It was not compared with the page that the claim names.
+            return Ok(());
+        }
         let alike = !matches!(outcome, Outcome::New);
         let mut ended: Vec<(Check, bool)> = Vec::new();
         let check = |feed: String, url: &Url, of: &Url| Check {

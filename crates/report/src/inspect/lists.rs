@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::page::link;
 use super::views::frame;
 use crate::filter::{Filter, Order};
-use crate::select::{gone_told, members, wanted};
+use crate::select::{gone_told, in_store, members, wanted};
 use crate::stored::advised;
 use crate::text::{bytes, escape, number};
 
@@ -148,7 +148,7 @@ fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
         li {
             a href={ "/page/" (entry.id) } { (escape(title)) }
             div { (escape(&entry.url)) }
-            div.dim { "= " (escape(&entry.of.url)) (gone_told(gone)) }
+            div.dim { "= " (escape(&entry.of.url)) (gone_told(gone)) (in_store(&entry)) }
             div.meta {
                 span.tag { (entry.kind) }
                 @if let Some(distance) = entry.distance { span { "distance " (distance) } }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::side::side_by_side;
 use super::views::frame;
-use crate::select::gone_told;
+use crate::select::{gone_told, in_store, texts_missing};
 use crate::text::{bytes, escape};
 use hapax_data::{Discarded, DuplicateKind, Heads, Result, Rows, Shown, Texts, tables};
 
@@ -68,7 +68,7 @@ pub(super) fn show(
                     (button("discard", "u", "Discard again", false))
                 } @else {
                     (button("restore", "r", "Not the same: restore it", true))
-                    (button("keep", "", "Keep this one instead", false))
+                    @if entry.against.is_none() { (button("keep", "", "Keep this one instead", false)) }
                 }
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
@@ -88,7 +88,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
     html! {
         dl.facts {
             dt { "discarded" } dd { (link(&entry.url)) }
-            dt { "kept" } dd { (link(&entry.of.url)) span.dim { (gone_told(shown.gone)) } }
+            dt { "kept" } dd { (link(&entry.of.url)) span.dim { (gone_told(shown.gone)) (in_store(entry)) } }
             @if let Some(url) = &shown.leads_to { dt { "leads to" } dd { (link(url)) } }
             @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(a better page replaced it later)" } } }
             dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&entry.reason())) }
@@ -115,6 +115,6 @@ pub(super) fn texts(entry: &Discarded, line: &Discarded, texts: &Texts) -> Marku
             div.diff { div.card { @for line in own.lines() { p { (escape(line)) } } } }
         },
         (Some(kept), Some(own)) => side_by_side(&kept, &own),
-        _ => html! { p.dim { "The texts were not kept (" code { "--no-warc" } ")." } },
+        _ => html! { p.dim { (texts_missing(entry)) } },
     }
 }

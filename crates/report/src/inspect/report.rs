@@ -7,6 +7,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use super::page::{pair, texts};
 use super::views::summary;
+use crate::select::in_store;
 use crate::stored::texts as texts_of;
 use crate::text::{bytes, escape, number};
 use hapax_data::files::NewFile;
@@ -36,7 +37,7 @@ pub fn report(file: &Path, pairs: usize, data: &Path, policy: &Policy) -> Result
         shown.push(html! {
             details {
                 summary {
-                    span.tag { (entry.kind) } " " (escape(&entry.url)) " = " (escape(&entry.of.url))
+                    span.tag { (entry.kind) } " " (escape(&entry.url)) " = " (escape(&entry.of.url)) (in_store(entry))
                     " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
                 }
                 (pair(&pair_shown, None, false))
