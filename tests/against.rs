@@ -342,6 +342,56 @@ fn a_reference_without_write_permission_is_enough() {
 }
 
 #[test]
+fn a_reference_is_built_from_texts_pages_and_json_lines_and_again_adds_nothing() {
+    let bench = Bench::new();
+    let item = |id: Option<u64>, seed: u64| {
+        let mut item = json!({"text": prose(seed, 10)});
+        if let Some(id) = id {
+            item["id"] = id.into();
+        }
+        item.to_string() + "\n"
+    };
+    // Two files that count from 1, one without ids, and a line that is no document.
+    write(&bench.path("one.jsonl"), item(Some(1), 1) + &item(Some(2), 2));
+    write(&bench.path("two.jsonl"), item(Some(1), 3) + "nonsense\n" + &item(Some(2), 2));
+    write(&bench.path("three.json"), item(None, 4));
+    write(&bench.path("four.txt"), prose(5, 10));
+    write(
+        &bench.path("five.html"),
+        format!("<title>A page</title><h1>A page</h1><p>{}</p>", prose(6, 10)),
+    );
+    write(&bench.path("six.parquet"), b"PAR1\0\0");
+    let names = ["one.jsonl", "two.jsonl", "three.json", "four.txt", "five.html", "six.parquet"];
+    let paths = names.map(|name| bench.path(name));
+    let mut args = vec!["reference", "build", "--json"];
+    args.extend(paths.iter().map(|path| path.to_str().unwrap()));
+    let reference = bench.path("reference");
+    let build = || {
+        let (exit, out, err) = pipe(&args, Some(&reference), "");
+        (exit, json_lines(out.as_bytes()).remove(0), err)
+    };
+    let (exit, counts, err) = build();
+    assert_eq!(exit, 7);
+    assert_eq!(counts, json!({"added": 6, "known": 1, "bad": 2, "complete": true}));
+    assert!(err.contains("two.jsonl:2") && err.contains("Parquet is not read"), "{err}");
+    assert_eq!(build().1, json!({"added": 0, "known": 7, "bad": 2, "complete": true}));
+    let store = reference.to_str().unwrap();
+    let lines: Vec<String> =
+        (1..=7).map(|n| page(&format!("http://new.example/{n}"), &prose(n, 10))).collect();
+    assert_eq!(pages(&bench.data(), &["--against", store], &lines).0, 0);
+    let log = bench.log("discarded.jsonl");
+    let of: Vec<String> = log
+        .iter()
+        .map(|line| line["of"]["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(of, ["1", "2", "two.jsonl:1", "three.json:1", "four.txt", "five.html"]);
+    bench.checked();
+    let refused = pipe(&["reference", "build", "-"], Some(&bench.data()), &item(None, 1));
+    assert_eq!(refused.0, 1, "a crawl is no place for other documents");
+    assert!(refused.2.contains("it contains a crawl"), "{}", refused.2);
+}
+
+#[test]
 fn a_reference_is_no_evidence_about_the_urls_of_a_site() {
     // Every page of this site is in the reference. Its pattern must not be given up: others may be new.
     let (bench, reference) = (Bench::new(), Bench::new());

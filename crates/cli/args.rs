@@ -275,6 +275,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         settings: Settings,
     },
+    /// Make a store to compare with (--against) from files, for example of evaluation sets
+    #[command(subcommand)]
+    Reference(Reference),
     /// Print all pairs of near fingerprints as JSON arrays; reads decimal numbers, one a line
     #[command(after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-all --distance 4")]
     FindAll(FindArgs),
@@ -294,6 +297,31 @@ pub(crate) enum Command {
     /// Print the man page
     #[command(after_help = "Example:\n  crawl man > ~/.cargo/share/man/man1/crawl.1")]
     Man,
+}
+
+/// Commands about stores to compare with.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Reference {
+    /// Add the documents of files to a store: each text or HTML file, each line of a JSONL file
+    #[command(
+        after_help = "A line is {\"id\"?, \"url\"?, \"title\"?, and \"text\" or \"html\" or \"path\"}. Parquet is not read.\n\nExamples:\n  crawl reference build test-set.jsonl answers/*.txt --data test-sets\n  crawl --seeds seeds.txt --against test-sets"
+    )]
+    Build {
+        /// Text, HTML and JSONL files, also gzipped; - reads JSONL from stdin
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Folder below which "path" of a line may name files [default: none, "path" is an error]
+        #[arg(long, value_name = "DIR", env = "HAPAX_ROOT")]
+        root: Option<PathBuf>,
+        /// Recipe of the fingerprints; jobs that use the store need the same [default: content-words-tf]
+        #[arg(long, value_name = "NAME", env = "HAPAX_RECIPE")]
+        recipe: Option<String>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
 }
 
 /// Commands about discarded duplicates.

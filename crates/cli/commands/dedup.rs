@@ -5,22 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hapax_dedup::{MAX_KEY, Neighbour};
-use hapax_extract::Recipe;
-use hapax_fetch::Response;
-use hapax_page::Kind;
 use serde_json::{Value, json};
-use url::Url;
 
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, shortened};
 use crate::settings::Settings;
-use hapax_crawl::{Offline, OfflineParts, StoredDocument, StoredPage, Verdict};
+use hapax_crawl::{Offline, OfflineParts, StoredDocument, Verdict};
 use hapax_data::files::Root;
-use hapax_data::inputs::{Item, MAX_LINE, read_line, read_named, root_of};
+use hapax_data::inputs::{Item, MAX_LINE, read_line, root_of};
 use hapax_data::{Addresses, DataDir};
 
 /// Documents committed in one step, and the longest delay before it.
@@ -30,36 +26,6 @@ const BATCH_AGE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(1);
 /// Bytes of lines read ahead, in addition to one line.
 const AHEAD: usize = 64 << 20;
-/// The most characters of a title.
-const MAX_TITLE: usize = 16_384;
-/// The most characters of an id in a document's name.
-const MAX_NAME: usize = 256;
-
-fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<StoredDocument, String> {
-    let (content_type, body) = item.body(|path| read_named(root, path))?;
-    let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
-    // An id becomes a name without a host, so the document belongs to no site.
-    let url = url.or_else(|| name_of(&item.id)).ok_or("the document has no valid URL or id")?;
-    let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
-    let mut document = kind.read(&url, Some(&content_type), &body);
-    if let Some(title) = &item.title {
-        document.title = title.chars().take(MAX_TITLE).collect();
-    }
-    document.canonical = None;
-    let body = bytes::Bytes::from(body);
-    let response = Response::stored(url.clone(), 200, Vec::new(), body);
-    let page = StoredPage { url, response, time: SystemTime::now(), title: None };
-    Ok(StoredDocument::new(item.id.clone(), page, document, recipe))
-}
-
-/// `urn:hapax:document:ID`, the name under which the log lists a document without an address.
-fn name_of(id: &str) -> Option<Url> {
-    let mut url = Url::parse("urn:hapax:document:x").ok()?;
-    let shown: String = id.chars().take(MAX_NAME).collect();
-    url.set_path(&format!("hapax:document:{shown}"));
-    Some(url)
-}
-
 pub(super) fn run(
     root: Option<&Path>,
     data: &Path,
@@ -142,7 +108,7 @@ fn answer(
         let row = json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint});
         return Ok(Answer::Row(row));
     }
-    let mut page = match page_of(&item, offline.recipe(), root) {
+    let mut page = match StoredDocument::of_item(&item, offline.recipe(), root) {
         Ok(page) => page,
         Err(what) => {
             let what = shortened(&what).into_owned();

@@ -24,6 +24,7 @@ mod man;
 mod pages;
 mod plan;
 mod recheck;
+mod reference;
 mod search;
 mod show;
 mod sink;
@@ -37,7 +38,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Duplicates, LogFormat};
+use crate::args::{Args, Command, Duplicates, LogFormat, Reference};
 use crate::command_line::command;
 use crate::exit;
 use crate::settings::Settings;
@@ -107,6 +108,11 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Check { json, data }) => check::run(json, &data.data),
         Some(Command::Upgrade { data }) => upgrade::run(&data.data, common.quiet),
         Some(Command::Plan(args)) => plan::run(&args),
+        Some(Command::Reference(Reference::Build { files, root, recipe, json, data })) => {
+            let mut settings = main_job::with_file(Settings::default(), &common)?;
+            settings.duplicates.recipe = recipe.or(settings.duplicates.recipe);
+            reference::build(&files, root.as_deref(), &settings, (json, common.quiet), &data.data)
+        }
         Some(Command::FindAll(args)) => find::run(&args, find::What::Pairs, &common),
         Some(Command::FindClusters(args)) => find::run(&args, find::What::Clusters, &common),
         Some(Command::Completions { shell }) => {

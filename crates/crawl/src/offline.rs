@@ -358,6 +358,11 @@ impl Offline {
         Ok(self.data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?)
     }
 
+    /// Merges the segments of the store into one.
+    pub(crate) fn compact(&self) -> Result<()> {
+        Ok(self.committer.store().compact()?)
+    }
+
     /// Closes the stores without a summary.
     ///
     /// # Errors
@@ -385,6 +390,22 @@ impl StoredDocument {
         let mut work = PageWork::from_document(None, url, response, document, time, recipe);
         work.key = Some(key.into());
         Self { work }
+    }
+
+    /// Changes its name in the store.
+    pub(crate) fn named(mut self, key: &str) -> Self {
+        self.work.key = Some(key.to_owned());
+        self
+    }
+
+    /// Its name in the store.
+    pub(crate) fn key(&self) -> &str {
+        self.work.key.as_deref().unwrap_or(self.work.url.as_str())
+    }
+
+    /// Returns whether a stored document has the same text.
+    pub(crate) fn is_text_of(&self, record: &Record) -> bool {
+        hapax_data::is_of_text(record, &self.work.evidence.comparison_text.features)
     }
 
     /// The fingerprint.

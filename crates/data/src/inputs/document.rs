@@ -91,6 +91,20 @@ impl Item {
         })
     }
 
+    /// Does the same, but a document without id and URL gets `name` as its id.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_named(line: &[u8], name: &str) -> Result<Self, String> {
+        Self::parse_page(line).or_else(|error| {
+            let mut value = serde_json::from_slice::<serde_json::Value>(line).unwrap_or_default();
+            let unnamed = value.get("id").is_none() && value.get("url").is_none();
+            let Some(object) = value.as_object_mut().filter(|_| unnamed) else { return Err(error) };
+            object.insert("id".into(), name.into());
+            serde_json::from_value(value).map_err(|error| said(&error))
+        })
+    }
+
     /// Returns the content type and bytes from the field that is set; `read` opens files.
     ///
     /// # Errors
@@ -151,5 +165,11 @@ mod tests {
             "invalid type: integer `7`, expected a string"
         );
         assert_eq!(Item::parse_page(b" {\"url\":\"u\"}").unwrap().id, "u");
+        let named = |line: &str| Item::parse_named(line.as_bytes(), "f:3").map(|item| item.id);
+        assert_eq!(named("{\"text\":\"x\"}"), Ok("f:3".into()));
+        assert_eq!(named("{\"id\":1,\"text\":\"x\"}"), Ok("1".into()));
+        assert_eq!(named("{\"url\":\"u\",\"text\":\"x\"}"), Ok("u".into()));
+        assert!(named("{\"url\":7,\"text\":\"x\"}").is_err());
+        assert_eq!(named("x"), Err("not a JSON object".into()));
     }
 }
