@@ -242,6 +242,12 @@ fn a_resumed_crawl_knows_its_references_and_names_one_that_is_gone() {
     discarded.sort();
     assert_eq!(discarded, seeds);
     bench.checked();
+    // A crawl that cannot start deletes nothing, and an empty value empties the list.
+    std::fs::remove_dir_all(&reference).unwrap();
+    let fresh = bench.crawl(&[server.url("/")], &["--fresh", "--yes", "--against", &store]);
+    assert_eq!(code(&fresh), 1);
+    assert_eq!(bench.log("discarded.jsonl").len(), 2);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--against="])), 0);
 }
 
 #[test]
@@ -312,6 +318,19 @@ fn a_reference_of_another_recipe_or_that_is_missing_or_damaged_is_refused() {
         write(&name, good);
     }
     assert!(damaged > 0);
+    // Damage inside a segment is found by a look-up.
+    let built = bench.path("built");
+    let line = json!({"id": "a", "text": prose(1, 14)}).to_string();
+    assert_eq!(pipe(&["reference", "build", "-"], Some(&built), &line).0, 0);
+    let mut segments = files(&built.join("dedup")).into_keys();
+    let segment = segments.find(|path| path.to_str().unwrap().contains("seg-")).unwrap();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[200] ^= 1;
+    write(&segment, bytes);
+    let data = bench.path("met");
+    let (exit, said) = pages(&data, &["--against", built.to_str().unwrap()], &offered());
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains(segment.file_name().unwrap().to_str().unwrap()), "{said}");
     assert_eq!(refused(&reference, &["--against", "also-nothing"]).0, 1);
 }
 

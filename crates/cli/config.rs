@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use hapax_crawl::{Against, Config, Decision, ScopeRules, Storage};
+use hapax_data::References;
 use hapax_fetch::Fetcher;
 use hapax_url::ScopeKind;
 use url::Url;
@@ -97,6 +98,8 @@ impl Settings {
         if shared && !config.against.stores.is_empty() {
             return Err(coded(USAGE, "--against does not work with --cluster. Remove it"));
         }
+        // Before --fresh deletes anything.
+        References::open(&config.against.stores, config.decision.policy, false)?;
         if shared && (self.hosts.max_queued_per_host.is_some() || self.hosts.max_queue.is_some()) {
             let what =
                 "--max-queued-per-host and --max-queue do not work with --cluster. Remove them";
