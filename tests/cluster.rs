@@ -352,3 +352,13 @@ fn bounds_of_the_queue_are_refused_where_many_workers_share_it() {
         assert!(said.contains(flag[0]) && said.contains("--cluster"), "{said}");
     }
 }
+
+#[test]
+fn references_are_refused_where_many_workers_share_a_crawl() {
+    let bench = Bench::new();
+    let flags = ["--cluster", "redis://127.0.0.1:1", "--against", "store"];
+    let output = bench.crawl(&["http://127.0.0.1:1/".to_owned()], &flags);
+    let said = text(&output.stderr);
+    assert_eq!(code(&output), 1, "{said}");
+    assert!(said.contains("--against") && said.contains("--cluster"), "{said}");
+}

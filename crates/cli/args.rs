@@ -276,7 +276,10 @@ pub(crate) enum Command {
         settings: Settings,
     },
     /// Make a store to compare with (--against) from files, for example of evaluation sets
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  crawl reference build test-set.jsonl --data test-sets"
+    )]
     Reference(Reference),
     /// Print all pairs of near fingerprints as JSON arrays; reads decimal numbers, one a line
     #[command(after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-all --distance 4")]
