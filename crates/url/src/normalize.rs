@@ -136,6 +136,18 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
     Ok(url)
 }
 
+/// Returns the parameters of an address that [`normalize`] removes: those of [`UrlLimits::max_parameters`] times eight
+/// pairs at most, and those of path segments. The text may have any case: `PHPSESSID`.
+pub fn removed_parameters<'u>(url: &'u Url, limits: &UrlLimits) -> Vec<&'u str> {
+    let name = |pair: &'u str| pair.split_once('=').map_or(pair, |(name, _)| name);
+    let pairs = url.query().into_iter().flat_map(|query| query.split('&'));
+    let pairs = pairs.take(limits.max_parameters.saturating_mul(WITH_IDLE));
+    let in_path = url.path().split('/').flat_map(|segment| segment.split(';').skip(1));
+    let in_path = in_path.take(limits.max_segments).filter(|pair| SESSIONS.has(pair));
+    let removed = pairs.filter(|pair| TRACKING.has(pair) || SESSIONS.has(pair));
+    removed.chain(in_path).map(name).filter(|name| !name.is_empty()).collect()
+}
+
 /// Removes session ids that servlets append to segments: `/shop;jsessionid=1A2B/cart`.
 fn without_sessions(path: &str) -> String {
     let bare = |segment: &str| {
@@ -364,6 +376,19 @@ mod tests {
         let sorting = UrlLimits { sort_query: true, ..UrlLimits::default() };
         assert_eq!(normalize(&url, &sorting).unwrap().as_str(), "http://a.example/?a=1&b=2");
         assert_eq!(normalize(&url, &UrlLimits::default()).unwrap(), url);
+    }
+
+    #[test]
+    fn parameters_that_the_normal_form_lacks_are_named() {
+        let removed = |url: &str| {
+            let url = Url::parse(&format!("http://a.example{url}")).unwrap();
+            removed_parameters(&url, &UrlLimits::default()).join(" ")
+        };
+        assert_eq!(removed("/x?a=1&utm_source=y&PHPSESSID=7"), "utm_source PHPSESSID");
+        assert_eq!(removed("/x;jsessionid=1A?a=1"), "jsessionid");
+        assert_eq!(removed("/x;v=1?a=1&session_id=5&="), "");
+        let many = format!("/x?{}utm_source=1", "a=1&".repeat(16 * WITH_IDLE));
+        assert_eq!(removed(&many), "", "beyond the limit of parameters");
     }
 
     const PIECES: [&str; 15] = [
