@@ -327,6 +327,15 @@ pub(crate) enum Reference {
     },
 }
 
+/// Whom `duplicates advise` advises.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advised {
+    /// A file of rules for `--rules`
+    Crawl,
+    /// Redirects, lines of robots.txt, canonical addresses
+    Site,
+}
+
 /// Commands about discarded duplicates.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Duplicates {
@@ -361,6 +370,28 @@ pub(crate) enum Duplicates {
         json: bool,
         #[command(flatten)]
         data: DataDirs,
+    },
+    /// Count discarded pages by the cause of their address: print pages, session ids, parameters, mirrors
+    #[command(
+        after_help = "Examples:\n  crawl duplicates causes\n  crawl duplicates causes --json --data crawl-data"
+    )]
+    Causes {
+        /// Print one JSON object a line: each cause, then each rule by which addresses were not requested
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Print rules for the next crawl (`--rules`), or lines for the owner of the site; each rule loses no unique page
+    #[command(
+        after_help = "Examples:\n  crawl duplicates advise > rules.txt\n  crawl --seeds seeds.txt --rules rules.txt --data again\n  crawl duplicates advise --for site"
+    )]
+    Advise {
+        /// Whom to advise: the next crawl, or the owner of the site
+        #[arg(long = "for", value_enum, value_name = "WHOM", default_value_t = Advised::Crawl)]
+        whom: Advised,
+        #[command(flatten)]
+        data: Data,
     },
     /// Add discarded pages to the index; they are never again duplicates of the same page
     #[command(

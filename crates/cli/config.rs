@@ -3,8 +3,9 @@
 use anyhow::Result;
 use hapax_crawl::{Against, Config, Decision, ScopeRules, Storage};
 use hapax_data::References;
+use hapax_data::inputs::read_rules;
 use hapax_fetch::Fetcher;
-use hapax_url::ScopeKind;
+use hapax_url::{GivenRules, ScopeKind};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
@@ -42,6 +43,7 @@ impl Settings {
                 },
                 include: Self::patterns("include", &self.scope.include)?,
                 exclude: Self::patterns("exclude", &self.scope.exclude)?,
+                given: self.given_rules()?,
                 max_depth: depth.filter(|depth| *depth < u16::MAX),
                 urls: self.url_limits()?,
             },
@@ -82,6 +84,12 @@ impl Settings {
         regex::RegexSet::new(&patterns)
             .map_err(|error| coded(USAGE, format!("--{flag}: {error}")))?;
         Ok(patterns)
+    }
+
+    /// The rules of `--rules`.
+    fn given_rules(&self) -> Result<GivenRules> {
+        let named = self.scope.rules.as_deref().filter(|path| !path.as_os_str().is_empty());
+        named.map_or(Ok(GivenRules::default()), |path| Ok(read_rules(path)?))
     }
 
     /// Checks that a crawl with these settings can start.

@@ -24,6 +24,13 @@ pub(crate) struct Saved {
     pub(crate) settings: Settings,
 }
 
+impl Saved {
+    /// Returns the seeds.
+    pub(crate) fn seed_urls(&self) -> Vec<url::Url> {
+        self.seeds.iter().filter_map(|seed| url::Url::parse(seed).ok()).collect()
+    }
+}
+
 /// Opens or creates a data directory and takes its lock. Private permissions are preserved.
 pub(crate) fn open(root: &Path) -> Result<DataDir> {
     let data = DataDir::open(root)?;

@@ -185,12 +185,16 @@ fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<
         entry.kind,
         line(&entry.url, 110)
     )?;
-    let note = in_store(entry);
-    writeln!(out, "{:>30}= {}{}{note}", "", line(&entry.of.url, 110), gone_told(shown.gone))?;
+    let cause = match entry.cause.is_empty() {
+        true => String::new(),
+        false => format!("  [{}]", line(&entry.cause.join(", "), 60)),
+    };
+    let note = format!("{cause}{}{}", gone_told(shown.gone), in_store(entry));
+    writeln!(out, "{:>30}= {}{note}", "", line(&entry.of.url, 110))?;
     Ok(())
 }
 
-const HEAD: [&str; 16] = [
+const HEAD: [&str; 17] = [
     "id",
     "time",
     "kind",
@@ -207,6 +211,7 @@ const HEAD: [&str; 16] = [
     "restored",
     "state",
     "against",
+    "cause",
 ];
 
 pub(super) fn table<'a>(
@@ -234,7 +239,8 @@ pub(super) fn table<'a>(
             entry.bytes.to_string(),
             heads.rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
             heads.rows.state(row).unwrap_or_default().to_owned(),
-            cell(entry.against.unwrap_or_default()),
+            cell(entry.against.clone().unwrap_or_default()),
+            cell(entry.cause.join(" ")),
         ];
         table.row(cells.iter().map(String::as_str))?;
     }

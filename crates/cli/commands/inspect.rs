@@ -60,7 +60,9 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     if settings.is_personal() {
         for_owner_only();
     }
-    let written = hapax_report::report(file, pairs, data, &settings.policy()?)?;
+    // The pairs are worth a report even without advice.
+    let advice = super::causes::advice(data).map_err(|error| format!("{error:#}"));
+    let written = hapax_report::report(file, pairs, data, &settings.policy()?, &advice)?;
     writeln!(std::io::stdout(), "{} holds {} pairs", file.display(), number(written as u64))
         .context("stdout")?;
     Ok(COMPLETE)

@@ -1,6 +1,7 @@
 //! Commands, one file each.
 
 mod calibrate;
+mod causes;
 pub(crate) mod change;
 mod check;
 pub(crate) mod clusters;
@@ -61,6 +62,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),
             Duplicates::Clusters(args) => clusters::run(&args),
             Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
+            Duplicates::Causes { json, data } => causes::run(json, &data.data),
+            Duplicates::Advise { whom, data } => causes::advise(whom, &data.data),
             Duplicates::Restore(args) => change::restore(&args, common.quiet),
             Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
             Duplicates::Recheck(args) => recheck::run(&args),

@@ -48,6 +48,9 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
             }
             Ok(())
         };
+    writeln!(out, "\nCause of the address (`crawl duplicates causes` says more)")?;
+    let causes = stats.causes.iter().map(|(cause, count)| ((*cause).to_owned(), *count));
+    bars(&mut out, causes.collect())?;
     writeln!(out, "\nHamming distance")?;
     let name =
         |at: usize| if at + 1 == stats.distances.len() { format!("{at}+") } else { at.to_string() };

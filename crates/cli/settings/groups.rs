@@ -52,6 +52,9 @@ pub(crate) struct ScopeSettings {
     /// Never fetch URLs that match (repeatable)
     #[arg(long, env = "HAPAX_EXCLUDE", value_delimiter = LINE, value_name = "REGEX")]
     pub(crate) exclude: Option<Vec<String>>,
+    /// Apply the rules in FILE to links: drop parameters, skip patterns, replace hosts (`crawl duplicates advise`)
+    #[arg(long, env = "HAPAX_RULES", value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
     /// Sort the query parameters of URLs: URLs that differ only in their order are one URL
     #[arg(long, env = "HAPAX_SORT_QUERY", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) sort_query: Option<bool>,

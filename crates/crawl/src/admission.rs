@@ -31,12 +31,15 @@ pub(crate) struct Refusal {
     pub(crate) sitemap: Option<SitemapPart>,
     /// When it is requested again, if this does not follow from the reason.
     pub(crate) again: Option<Again>,
+    /// The given rule that excludes it.
+    pub(crate) rule: Option<String>,
 }
 
 impl Refusal {
     /// Makes a refusal that no change of rules revokes.
     pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
-        Self { url, reason, detail: detail.into(), depth: None, sitemap: None, again: None }
+        let detail = detail.into();
+        Self { url, reason, detail, depth: None, sitemap: None, again: None, rule: None }
     }
 
     /// A refusal of a leased URL. It may be requested again, so the line names a sitemap, or the depth of a page.

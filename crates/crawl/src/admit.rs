@@ -15,6 +15,9 @@ use crate::rules::Rules;
 pub(crate) enum Stage {
     /// Before it is queued.
     Queue,
+    /// Before it is queued as the target of a redirect: the page is behind the redirect, so rules that request another
+    /// address do not apply.
+    Redirect,
     /// Before it is requested. A person named the seeds, and hosts their sitemaps: exclude patterns are the only
     /// rules that apply to seeds, and none apply to sitemaps and probes.
     Lease(EntryKind),
@@ -48,7 +51,13 @@ pub(crate) fn admit<K: Knowledge>(
     stage: Stage,
     knowledge: &mut K,
 ) -> Result<Admission, K::Error> {
-    let url = match (knowledge.rules().admit(url, depth), stage) {
+    let rules = knowledge.rules();
+    let admission = match stage {
+        Stage::Queue => rules.admit(url, depth),
+        // The caller applies given rules to leases.
+        Stage::Redirect | Stage::Lease(_) => rules.admit_as_it_is(url, depth),
+    };
+    let url = match (admission, stage) {
         (Admission::Admitted(url), _) => url,
         (Admission::Refused(refusal), Stage::Lease(kind))
             if kind != EntryKind::Page || depth == 0 && refusal.reason != SkipReason::Exclude =>
@@ -62,7 +71,8 @@ pub(crate) fn admit<K: Knowledge>(
         return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::Forgotten, "")));
     }
     // A person chose the seeds: learnt rules do not apply.
-    let is_link = depth > 0 && matches!(stage, Stage::Queue | Stage::Lease(EntryKind::Page));
+    let is_link =
+        depth > 0 && !matches!(stage, Stage::Lease(EntryKind::Sitemap | EntryKind::Probe));
     if is_link && knowledge.repeats(&url, &host)? {
         return Ok(Admission::Repeats(url));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hapax_dedup::{MAX_DISTANCE, Policy};
 use hapax_extract::Recipe;
 use hapax_fetch::{AddressGuard, SitemapLimits};
-use hapax_url::{ScopeKind, UrlLimits};
+use hapax_url::{GivenRules, ScopeKind, UrlLimits};
 use regex::RegexSet;
 use url::Url;
 
@@ -60,6 +60,9 @@ pub struct ScopeRules {
     pub include: Vec<String>,
     /// Regular expressions that a URL must not match.
     pub exclude: Vec<String>,
+    /// Rules about links: parameters to drop, patterns to skip, hosts to replace. A crawl refuses rules that would
+    /// discard unique pages of its data directory. Default: none.
+    pub given: GivenRules,
     /// Maximum number of links between a seed and a page. Default: no limit.
     pub max_depth: Option<u16>,
     /// Limits of each URL.

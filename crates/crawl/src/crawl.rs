@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use hapax_data::{DataDir, References, SkipReason};
+use hapax_data::{DataDir, References, Rows, SkipReason};
 use hapax_fetch::Fetcher;
 use hapax_frontier::Frontier;
 use hapax_url::normalize;
@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Observed, Observer};
 use crate::feeds::{Feeds, OpenClaims};
 use crate::figures::Figures;
+use crate::given::{Untried, lost_pages};
 use crate::host_rules::HostRules;
 use crate::identity::RulesIdentity;
 use crate::message::Message;
@@ -32,6 +33,7 @@ use crate::origins::Origins;
 use crate::patterns::Patterns;
 use crate::reach::Fetch;
 use crate::received::Received;
+use crate::removed::RemovedParameters;
 use crate::rules::Rules;
 use crate::run_limits::RunLimits;
 use crate::scheduler::schedule;
@@ -241,6 +243,15 @@ impl Crawl {
         let mut committer =
             Committer::open(&data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
         (committer.observer, committer.sinks) = (observer, sinks);
+        if identity.has_other_given_rules(&committer.run.rules) {
+            let is_seed = |url: &str| seeds.iter().any(|seed| seed.as_str() == url);
+            let rows = Rows::open(data.root())?;
+            let given = &config.scope.given;
+            let lost = lost_pages(given, &rows, committer.store(), Untried::Allowed, is_seed)?;
+            if lost.count > 0 {
+                return Err(Error::config("rules", lost.describe()));
+            }
+        }
         // Not earlier: after an error of the stores there is no event.
         committer.observer.tell(&Event::Begun)?;
         verdicts.map_or(Ok(()), |verdicts| committer.share(verdicts))?;
@@ -276,6 +287,7 @@ impl Crawl {
             cookie_walls: CookieWalls::new(config.requests.cookies),
             patterns: Patterns::new(config.dust.clone()),
             url_rules,
+            removed: RemovedParameters::default(),
             given_up_rules,
             missing: MissingPages::default(),
             blank: BlankPages::default(),

@@ -413,7 +413,7 @@ impl Committer {
             warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
             ..Discarded::new(now(), id, url, kind, duplicate_of)
         };
-        line.with_compared(compared)
+        line.with_compared(compared).with_cause()
     }
 
     /// Compares the texts of two stored pages; `None` if one is missing or they are two pages.

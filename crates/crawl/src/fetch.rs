@@ -171,6 +171,14 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
         }
         Admission::Admitted(_) | Admission::NoWebAddress | Admission::LeftToFeed => {}
     }
+    // After a redirect the page is at this address.
+    if lease.entry.kind == EntryKind::Page
+        && lease.entry.hops == 0
+        && let Some((_, result)) = shared.taken.given(&url, lease.entry.depth)
+    {
+        shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
+        return Ok(LeaseResult::Given { result });
+    }
     match place.server(shared.fetch.address(&url)).await {
         Ok(Some(ip)) if !lease.has_address => {
             if !shared.frontier.set_address(lease, ip, Instant::now()) {

@@ -50,6 +50,9 @@ struct Links {
     include: Vec<String>,
     exclude: Vec<String>,
     seeds: usize,
+    /// A hash of the given rules, because there may be thousands; 0 if there are none.
+    #[serde(default)]
+    given: u64,
 }
 
 /// Reasons that depend on [`Links`].
@@ -100,6 +103,7 @@ impl RulesIdentity {
                 include: scope.include.clone(),
                 exclude: scope.exclude.clone(),
                 seeds,
+                given: given_hash(config),
             },
             ignore_robots: config.requests.ignore_robots.clone(),
             max_pages_per_host: config.max_pages_per_host,
@@ -112,12 +116,21 @@ impl RulesIdentity {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Returns whether these given rules are others than those of the previous run.
+    pub(crate) fn has_other_given_rules(&self, before: &str) -> bool {
+        let before = serde_json::from_str::<Self>(before).map_or(0, |before| before.links.given);
+        self.links.given != 0 && self.links.given != before
+    }
+
     /// Returns the reasons that led to refusals under the previous rules and may not apply now.
     pub(crate) fn changed_since(&self, before: &str) -> Vec<SkipReason> {
         let Ok(before) = serde_json::from_str::<Self>(before) else { return ALL.to_vec() };
         let mut changed = Vec::new();
         if self.links != before.links {
             changed.extend(BY_LINKS);
+        }
+        if self.links.given != before.links.given {
+            changed.push(SkipReason::DustRule);
         }
         for (reason, is_other) in [
             (SkipReason::Robots, self.ignore_robots != before.ignore_robots),
@@ -149,6 +162,13 @@ impl RulesIdentity {
     }
 }
 
+fn given_hash(config: &Config) -> u64 {
+    match config.scope.given.lines() {
+        [] => 0,
+        lines => HASH.hash(lines.join("\n").as_bytes()),
+    }
+}
+
 fn hash_of(headers: &[(String, String)]) -> u64 {
     let mut bytes = Vec::new();
     for text in headers.iter().flat_map(|(name, value)| [name, value]) {
@@ -175,6 +195,14 @@ mod tests {
         assert_eq!(wider.changed_since(&before), BY_LINKS);
         let wider = identity(|config| config.requests.limits.max_body = 1);
         assert_eq!(wider.changed_since(&before), [SkipReason::TooLarge]);
+        let given = identity(|config| {
+            config.scope.given = hapax_url::GivenRules::parse("drop-parameter sid").unwrap();
+        });
+        let expected = [&BY_LINKS[..], &[SkipReason::DustRule]].concat();
+        assert_eq!(given.changed_since(&before), expected);
+        assert!(given.has_other_given_rules(&before) && given.has_other_given_rules(""));
+        assert!(!given.has_other_given_rules(&given.to_text()));
+        assert!(!identity(|_| {}).has_other_given_rules(&given.to_text()));
         let insecure = identity(|config| config.requests.insecure = vec!["a.example".to_owned()]);
         assert_eq!(insecure.changed_since(&before), [SkipReason::Tls]);
         let trusted = identity(|config| config.requests.roots = vec!["ca.pem".into()]);

@@ -215,7 +215,7 @@ impl Committer {
             warc: location.as_ref().map(place),
             ..Discarded::new(time, id, page.url.as_str(), kind, of)
         };
-        let line = line.with_compared(compared);
+        let line = line.with_compared(compared).with_cause();
         self.logs.discarded.append(&line)?;
         self.event_discarded(&line)?;
         self.observer.tell(&Event::Discarded { page: Observed::of(page), line: &line })?;
@@ -296,6 +296,7 @@ impl Committer {
                 host: lease.host.clone(),
                 ..Discarded::new(time, id, url, DuplicateKind::Alias, of)
             };
+            let line = line.with_cause();
             self.logs.discarded.append(&line)?;
             self.event_discarded(&line)?;
             self.stats.update(|counts| counts.alias += 1);

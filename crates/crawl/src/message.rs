@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use hapax_data::SkipReason;
 use hapax_fetch::{Response, Sitemap};
 use hapax_frontier::{Fault, Lease};
+use hapax_url::Applied;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
@@ -38,6 +39,10 @@ pub(super) enum LeaseResult {
     /// Status 404 or 410.
     Gone {
         status: u16,
+    },
+    /// A given rule requests another URL, or none. It was queued before the rule was given.
+    Given {
+        result: Applied,
     },
     /// robots.txt (Clean-param) declares this URL equal to another one.
     Clean {

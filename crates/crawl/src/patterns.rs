@@ -30,6 +30,8 @@ const MAX_PATTERNS: usize = 10_000;
 pub(crate) struct LeftOut {
     pub(crate) example: Url,
     pub(crate) count: u64,
+    /// The rule, in the form of a rules file where it has one.
+    pub(crate) rule: String,
     pub(crate) detail: String,
 }
 
@@ -140,7 +142,8 @@ impl Patterns {
             let detail = format!(
                 "{left_out} links like {pattern} were not followed: {discarded} of the last {pages} such pages were duplicates"
             );
-            Some(LeftOut { example: seen.example.clone()?, count: *left_out, detail })
+            let rule = format!("pattern {pattern}");
+            Some(LeftOut { example: seen.example.clone()?, count: *left_out, rule, detail })
         };
         all.into_iter().filter_map(line).collect()
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hapax_data::SkipReason;
-use hapax_url::{Rejected, Scope, UrlLimits, normalize};
+use hapax_url::{Applied, GivenRules, Rejected, Scope, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
 
@@ -17,6 +17,7 @@ pub(crate) struct Rules {
     scope: Arc<RwLock<Scope>>,
     include: Option<RegexSet>,
     exclude: RegexSet,
+    given: Arc<GivenRules>,
     max_depth: u16,
     pub(super) limits: UrlLimits,
 }
@@ -34,6 +35,7 @@ impl Rules {
             scope: Arc::new(RwLock::new(Scope::new(config.kind, seeds))),
             include: (!include.is_empty()).then_some(include),
             exclude: set("scope.exclude", &config.exclude)?,
+            given: Arc::new(config.given.clone()),
             max_depth: config.max_depth.unwrap_or(u16::MAX),
             limits: config.urls.clone(),
         })
@@ -66,9 +68,34 @@ impl Rules {
         }
     }
 
+    /// Returns what the given rules make of a link: its normal form, and the result. `None` if no rule is about it. A
+    /// person named the seeds (depth 0): rules do not apply to them.
+    pub(crate) fn given(&self, url: &Url, depth: u16) -> Option<(Url, Applied)> {
+        if depth == 0 || self.given.is_empty() {
+            return None;
+        }
+        let normal = self.normal(url)?;
+        let applied = self.given.apply(&normal);
+        (applied != Applied::Unchanged).then_some((normal, applied))
+    }
+
+    /// Applies the given rules, then scope, depth and patterns to the address that they request.
+    pub(crate) fn admit(&self, url: &Url, depth: u16) -> Admission {
+        match self.given(url, depth) {
+            Some((_, Applied::Rewritten { to, .. })) => self.admit_as_it_is(&to, depth),
+            Some((normal, Applied::Skipped { rule })) => {
+                match self.admit_as_it_is(&normal, depth) {
+                    Admission::Admitted(url) => Admission::Refused(by_rule(url, depth, rule)),
+                    refused => refused,
+                }
+            }
+            _ => self.admit_as_it_is(url, depth),
+        }
+    }
+
     /// Applies scope, depth and patterns. Include patterns apply to links and not to seeds (depth 0), where links are
     /// found.
-    pub(crate) fn admit(&self, url: &Url, depth: u16) -> Admission {
+    pub(crate) fn admit_as_it_is(&self, url: &Url, depth: u16) -> Admission {
         let normal = match normalize(url, &self.limits) {
             Ok(normal) => normal,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
@@ -95,6 +122,12 @@ impl Rules {
     }
 }
 
+/// Refuses a URL because of a given rule.
+pub(crate) fn by_rule(url: Url, depth: u16, rule: String) -> Refusal {
+    let refusal = Refusal::new(url, SkipReason::Exclude, "a rule of --rules skips it");
+    Refusal { depth: Some(depth), rule: Some(rule), ..refusal }
+}
+
 /// Returns whether a list contains the host of a URL, with its port or without one (all ports).
 pub(crate) fn names_host(hosts: &[String], url: &Url) -> bool {
     let with_port = hapax_fetch::host_and_port(url);
@@ -107,6 +140,31 @@ pub(crate) fn names_host(hosts: &[String], url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn given_rules_apply_to_links_in_scope_and_not_to_seeds() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let given =
+            GivenRules::parse("drop-parameter sid\nskip */print/\nhost-alias b.example a.example");
+        let scope = ScopeRules { given: given.unwrap(), ..ScopeRules::default() };
+        let rules = Rules::new(&scope, [&url("http://a.example/")]).unwrap();
+        let admitted = |text: &str, depth| match rules.admit(&url(text), depth) {
+            Admission::Admitted(url) => url.to_string(),
+            Admission::Refused(refusal) => {
+                format!("{} {}", refusal.reason, refusal.rule.unwrap_or_default())
+            }
+            other => format!("{other:?}"),
+        };
+        for (link, depth, expected) in [
+            ("http://a.example/x?sid=1#y", 1, "http://a.example/x"),
+            ("http://a.example/x?sid=1", 0, "http://a.example/x?sid=1"),
+            ("http://b.example/x", 1, "http://a.example/x"),
+            ("http://a.example/print/7", 2, "exclude skip */print/"),
+            ("http://c.example/print/7", 2, "scope "),
+        ] {
+            assert_eq!(admitted(link, depth), expected, "{link}");
+        }
+    }
 
     #[test]
     fn a_host_is_named_with_or_without_its_port_in_any_case() {

@@ -6,7 +6,7 @@ use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
 use hapax_page::comparison::{Compared, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
-use crate::lines::{ComparedTexts, DifferenceItem};
+use crate::lines::{ComparedTexts, DifferenceItem, Differences};
 use crate::text_store::TextStore;
 
 /// The two pages in the phrases of a log line.
@@ -40,9 +40,11 @@ pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> Co
         reason: outcome.reason.as_str().to_owned(),
         own: difference.own_shares().map(round),
         differs: outcome.phrases(page, kept, NAMES),
-        jaccard: round(difference.jaccard()),
-        containment: difference.containment().map(round),
-        difference: outcome.summaries(page, kept).into_iter().map(item).collect(),
+        differences: Differences {
+            jaccard: Some(round(difference.jaccard())),
+            containment: Some(difference.containment().map(round)),
+            difference: outcome.summaries(page, kept).into_iter().map(item).collect(),
+        },
     }
 }
 

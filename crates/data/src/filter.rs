@@ -1,5 +1,6 @@
 //! Filters of the log's rows, and the parsers of their arguments.
 
+use crate::cause::WantedCause;
 use crate::error::{Error, Result};
 use crate::kind::DuplicateKind;
 use crate::rows::{Row, Rows};
@@ -21,6 +22,8 @@ pub struct RowFilter {
     pub language: Option<[u8; 2]>,
     /// Text in lower case that URL or title must contain.
     pub text: Option<String>,
+    /// A cause of the address.
+    pub cause: Option<WantedCause>,
     /// Only restored rows.
     pub restored: bool,
 }
@@ -39,6 +42,11 @@ impl RowFilter {
             && self.language.is_none_or(|language| language == row.language)
             && (!self.restored || rows.decisions.restored(row.id).is_some());
         if !plain {
+            return Ok(false);
+        }
+        if let Some(cause) = &self.cause
+            && !rows.has_cause(row, cause)?
+        {
             return Ok(false);
         }
         let Some(text) = &self.text else { return Ok(true) };

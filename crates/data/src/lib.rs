@@ -7,6 +7,8 @@ mod again;
 mod archive_sample;
 mod archived;
 mod calibration;
+mod cause;
+mod cause_report;
 mod clusters;
 mod committed;
 mod comparison;
@@ -47,6 +49,8 @@ pub use again::Again;
 pub use archive_sample::{ArchiveSample, sample_archive};
 pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
+pub use cause::{CauseSet, WantedCause, causes_of};
+pub use cause_report::{CauseCount, CauseExample, CausePlace, CauseReport, DroppedUrls};
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
 pub use comparison::{Comparison, Finding, Findings, compared_texts, proposal_in_words, round};
@@ -61,7 +65,8 @@ pub use feed::{FeedWriter, UrlFilter, WholeFeed, read_feed};
 pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{
-    Claim, ComparedTexts, DifferenceItem, Discarded, DiscardedOf, Evidence, SitemapPart, Skipped,
+    Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence,
+    SitemapPart, Skipped,
 };
 pub use log::{Committed, Log};
 pub use log_stats::{HostStats, LogStats, SIMILARITY_CLASSES};

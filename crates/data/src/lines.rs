@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::again::Again;
+use crate::cause::causes_of;
 use crate::kind::DuplicateKind;
 use crate::reason::SkipReason;
 
@@ -57,18 +58,12 @@ pub struct Discarded {
     /// The evidence of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// The result of comparing the texts, if any; `jaccard`, `containment` and `difference` belong to it.
+    /// The result of comparing the texts, if any; `differences` belong to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedTexts>,
-    /// Jaccard similarity of all words, if the texts were compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jaccard: Option<f64>,
-    /// Share of the words of the discarded page that the kept page has, and the reverse.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub containment: Option<[f64; 2]>,
-    /// The differences, by kind.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub difference: Vec<DifferenceItem>,
+    /// `jaccard`, `containment` and `difference`.
+    #[serde(flatten)]
+    pub differences: Differences,
     /// Page type, see [`PageMeta`](crate::PageMeta).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_type: Option<String>,
@@ -81,6 +76,9 @@ pub struct Discarded {
     /// Sentences in only one of them.
     #[serde(default)]
     pub different: Vec<String>,
+    /// Why the text has this second address ([`hapax_url::Cause`]); empty without URLs, and in lines of before 0.3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cause: Vec<String>,
     /// Whether the page declares itself as its canonical address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub canonical: bool,
@@ -110,14 +108,22 @@ pub struct ComparedTexts {
     pub own: [f64; 2],
     /// The differences, in words.
     pub differs: Vec<String>,
-    /// Jaccard similarity of the words. A field of [`Discarded`].
+    /// Fields of [`Discarded`].
     #[serde(skip)]
-    pub jaccard: f64,
-    /// The share of each page's words that the other one has. A field of [`Discarded`].
-    #[serde(skip)]
-    pub containment: [f64; 2],
-    /// The differences. A field of [`Discarded`].
-    #[serde(skip)]
+    pub differences: Differences,
+}
+
+/// Measures of the differences between two texts that were compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Differences {
+    /// Jaccard similarity of all words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jaccard: Option<f64>,
+    /// Share of the words of the discarded page that the kept page has, and the reverse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<[f64; 2]>,
+    /// The differences, by kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub difference: Vec<DifferenceItem>,
 }
 
@@ -207,13 +213,12 @@ impl Discarded {
             bytes: 0,
             evidence: None,
             compared: None,
-            jaccard: None,
-            containment: None,
-            difference: Vec::new(),
+            differences: Differences::default(),
             page_type: None,
             confidence: None,
             shared: Vec::new(),
             different: Vec::new(),
+            cause: Vec::new(),
             canonical: false,
             warc: None,
         }
@@ -223,9 +228,15 @@ impl Discarded {
     #[must_use]
     pub fn with_compared(self, compared: Option<ComparedTexts>) -> Self {
         let Some(mut compared) = compared else { return self };
-        let difference = std::mem::take(&mut compared.difference);
-        let (jaccard, containment) = (Some(compared.jaccard), Some(compared.containment));
-        Self { jaccard, containment, difference, compared: Some(compared), ..self }
+        let differences = std::mem::take(&mut compared.differences);
+        Self { differences, compared: Some(compared), ..self }
+    }
+
+    /// Sets the causes of its address.
+    #[must_use]
+    pub fn with_cause(mut self) -> Self {
+        self.cause = causes_of(&self.url, &self.of.url, &self.language);
+        self
     }
 
     /// Returns the key in the store.
@@ -273,6 +284,9 @@ pub struct Skipped {
     /// The flag that removes the reason, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
+    /// The rule about addresses that excluded it, as in a rules file: of `--rules`, learnt, or one that always applies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// Number of URLs, if the line is about more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
@@ -319,6 +333,7 @@ impl Skipped {
             claim: None,
             again: None,
             flag,
+            rule: None,
             count: None,
         }
     }

@@ -33,6 +33,8 @@ pub struct LogStats {
     pub bytes: u64,
     /// Number of each kind.
     pub kinds: BTreeMap<&'static str, u64>,
+    /// Number of each cause of an address, redirects included; a page may have several.
+    pub causes: BTreeMap<&'static str, u64>,
     /// Number at each Hamming distance; the last one counts all distances above.
     pub distances: Vec<u64>,
     /// Number in each class of similarity.
@@ -63,6 +65,9 @@ impl LogStats {
                 as u64;
         for row in rows.discarded() {
             *stats.kinds.entry(row.kind.as_str()).or_default() += 1;
+            for cause in rows.causes(row).unwrap_or_default().names() {
+                *stats.causes.entry(cause).or_default() += 1;
+            }
             *days.entry(row.time / 86_400).or_default() += 1;
             if row.is_alias() {
                 stats.aliases += 1;
@@ -122,6 +127,7 @@ impl LogStats {
         self.distances.iter_mut().zip(other.distances).for_each(|(a, b)| *a += b);
         self.similarities.iter_mut().zip(other.similarities).for_each(|(a, b)| *a += b);
         other.kinds.into_iter().for_each(|(kind, n)| *self.kinds.entry(kind).or_default() += n);
+        other.causes.into_iter().for_each(|(cause, n)| *self.causes.entry(cause).or_default() += n);
         other.days.into_iter().for_each(|(day, n)| *self.days.entry(day).or_default() += n);
         let languages = other.languages.into_iter();
         languages.for_each(|(language, n)| *self.languages.entry(language).or_default() += n);

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::cause::{CauseSet, WantedCause};
 use crate::committed::Committed;
 use crate::decisions::Decisions;
 use crate::error::{Context, Error, Result};
@@ -39,14 +40,16 @@ pub struct Row {
     pub kind: DuplicateKind,
     /// Language: two letters, or zeros.
     pub language: [u8; 2],
+    /// The causes in the line; [`Rows::causes`] are those of the present representative.
+    pub(crate) causes: CauseSet,
 }
 
 /// No number.
 pub const NONE: u64 = u64::MAX;
 /// The last byte is the version.
-const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW1");
+const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW2");
 const HEAD: usize = 40;
-const WIDTH: usize = 62;
+const WIDTH: usize = 64;
 /// New rows that make rewriting the cache file worthwhile.
 const WORTH_WRITING: usize = 2000;
 
@@ -247,6 +250,7 @@ impl Rows {
             distance: entry.distance.map_or(u8::MAX, |d| d.min(64) as u8),
             kind: entry.kind,
             language: entry.language.as_bytes().try_into().unwrap_or_default(),
+            causes: CauseSet::of(entry.cause.iter().map(String::as_str)),
         }
     }
 
@@ -310,8 +314,34 @@ impl Rows {
             entry.of.id = Some(id);
             entry.of.url = url.to_owned();
             entry.of.warc = None;
+            if !row.is_alias() {
+                entry = entry.with_cause();
+            }
         }
         Ok(entry)
+    }
+
+    /// Returns why a row's page has a second address, by its present representative.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn causes(&self, row: &Row) -> Result<CauseSet> {
+        match self.stands_for(row) {
+            Some(_) => Ok(CauseSet::of(self.entry(row)?.cause.iter().map(String::as_str))),
+            None => Ok(row.causes),
+        }
+    }
+
+    /// Returns whether a row has a cause.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn has_cause(&self, row: &Row, wanted: &WantedCause) -> Result<bool> {
+        Ok(self.causes(row)?.meets(wanted.set)
+            && match &wanted.value {
+                Some(value) => self.entry(row)?.cause.contains(value),
+                None => true,
+            })
     }
 
     /// Returns the representative of a row, if it differs from the one in the line. A row whose page is kept now has
@@ -408,6 +438,7 @@ impl Rows {
             out.extend(row.bytes.to_le_bytes());
             out.extend(row.similarity.to_le_bytes());
             out.extend([row.distance, row.kind.to_byte(), row.language[0], row.language[1]]);
+            out.extend(row.causes.0.to_le_bytes());
         }
         out.extend(hosts.as_bytes());
         if !self.hosts.is_empty() {
@@ -469,7 +500,8 @@ fn read_row(bytes: &[u8]) -> Option<Row> {
     let (host, rest) = rest.split_first_chunk::<4>()?;
     let (size, rest) = rest.split_first_chunk::<4>()?;
     let (similarity, rest) = rest.split_first_chunk::<2>()?;
-    let [distance, kind, one, two] = *rest.first_chunk::<4>()?;
+    let ([distance, kind, one, two], rest) = rest.split_first_chunk::<4>()?;
+    let causes = CauseSet(u16::from_le_bytes(*rest.first_chunk::<2>()?));
     Some(Row {
         offset,
         id,
@@ -480,15 +512,19 @@ fn read_row(bytes: &[u8]) -> Option<Row> {
         host: u32::from_le_bytes(*host),
         bytes: u32::from_le_bytes(*size),
         similarity: u16::from_le_bytes(*similarity),
-        distance,
-        kind: DuplicateKind::of_byte(kind)?,
-        language: [one, two],
+        distance: *distance,
+        kind: DuplicateKind::of_byte(*kind)?,
+        language: [*one, *two],
+        causes,
     })
 }
 
+/// Parses a line. The causes of a line of before 0.3 are computed.
 fn parse(line: &[u8], path: &Path, offset: u64) -> Result<Discarded> {
-    serde_json::from_slice(line)
-        .map_err(|error| Error::Damaged(format!("{}, at byte {offset}: {error}", path.display())))
+    let line: Discarded = serde_json::from_slice(line).map_err(|error| {
+        Error::Damaged(format!("{}, at byte {offset}: {error}", path.display()))
+    })?;
+    Ok(if line.cause.is_empty() { line.with_cause() } else { line })
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -496,92 +532,4 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_without_a_port_is_meant_with_all_of_its_ports() {
-        for known in ["a.example", "a.example:443", "a.example:8080", "A.example"] {
-            assert!(is_of_host(known, "a.Example"), "{known}");
-        }
-        assert!(is_of_host("a.example:8080", "a.example:8080"));
-        assert!(
-            !is_of_host("a.example:8080", "a.example:80")
-                && !is_of_host("b.a.example", "a.example")
-        );
-        assert!(is_of_host("[::1]:8080", "[::1]") && is_of_host("[::1]", "[::1]"));
-    }
-
-    fn line(id: u64, url: &str) -> String {
-        format!(
-            "{{\"time\":\"2026-11-20T19:16:34Z\",\"id\":{id},\"url\":\"{url}\",\"kind\":\"near\",\"of\":{{\"id\":1,\"url\":\"http://a/\"}},\
-             \"fingerprint\":null,\"of_fingerprint\":null,\"distance\":2,\"threshold\":3,\"similarity\":0.97,\"table\":5,\
-             \"title\":\"t\",\"language\":\"zh\",\"host\":\"h{}\",\"bytes\":9}}\n",
-            id % 3
-        )
-    }
-
-    #[test]
-    fn rows_are_the_same_from_the_file_beside_and_after_the_log_was_cut() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("discarded.jsonl");
-        let write = |range: std::ops::Range<u64>, name: &str| {
-            let text: String = range.map(|id| line(id, &format!("http://{name}/{id}"))).collect();
-            std::fs::write(&log, text).unwrap();
-        };
-        write(0..3000, "a");
-        let first = Rows::open(folder.path()).unwrap();
-        let beside = folder.path().join("discarded.index");
-        assert!(beside.exists());
-        let second = Rows::open(folder.path()).unwrap();
-        assert_eq!((first.all(), &first.hosts), (second.all(), &second.hosts));
-        assert_eq!(second.find("http://a/2999").unwrap().1.id, 2999);
-        assert_eq!(second.find("7").unwrap().1.url, "http://a/7");
-        assert_eq!(second.find("HTTP://A/./7").unwrap().1.id, 7);
-        assert!(second.find("http://nowhere/").is_err());
-        let row = second.all()[2999];
-        assert_eq!((row.distance, row.similarity, row.language), (2, 970, *b"zh"));
-        assert_eq!(second.host(&row), "h2");
-        // Truncated and grown again, with other offsets and pages.
-        let mut text = std::fs::read_to_string(&log).unwrap();
-        text.truncate(text.find("http://a/2500").unwrap());
-        text.truncate(text.rfind('\n').unwrap() + 1);
-        (2500..4000).for_each(|id| text.push_str(&line(id, &format!("http://b/{id}"))));
-        std::fs::write(&log, &text).unwrap();
-        let third = Rows::open(folder.path()).unwrap();
-        assert_eq!(third.all().len(), 4000);
-        assert_eq!(third.find("2999").unwrap().1.url, "http://b/2999");
-        // The log was parsed again and the cache file rewritten, so the next open uses it.
-        assert!(Rows::open(folder.path()).unwrap().is_cached);
-        // An open instance, while the log is truncated and grows to the same number of other rows.
-        let mut open = third;
-        assert_eq!(open.by_id(3999).unwrap().offset, open.all()[3999].offset);
-        let cut = open.all()[3990].offset as usize;
-        std::fs::write(&log, &text[..cut]).unwrap();
-        open.catch_up().unwrap();
-        assert_eq!(open.all().len(), 3990);
-        let others: String =
-            (3990..4000).rev().map(|id| line(id, &format!("http://e{id}/"))).collect();
-        std::fs::write(&log, [&text[..cut], &others].concat()).unwrap();
-        open.catch_up().unwrap();
-        let row = open.by_id(3999).unwrap();
-        assert_eq!(
-            (open.all().len(), open.line(&row).unwrap().url.as_str()),
-            (4000, "http://e3999/")
-        );
-        std::fs::write(&log, &text).unwrap();
-        let third = Rows::open(folder.path()).unwrap();
-        // A damaged cache file, or one of another log, loses nothing.
-        for at in [0, 20, 50, 1000] {
-            let mut bytes = std::fs::read(&beside).unwrap();
-            bytes[at] ^= 1;
-            std::fs::write(&beside, bytes).unwrap();
-            assert_eq!(Rows::open(folder.path()).unwrap().all(), third.all());
-        }
-        write(0..10, "c");
-        assert_eq!(Rows::open(folder.path()).unwrap().all().len(), 10);
-        // Half a line is being written.
-        std::fs::write(&log, format!("{}{}", line(1, "http://d/"), "{\"time\":")).unwrap();
-        assert_eq!(Rows::open(folder.path()).unwrap().all().len(), 1);
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use hapax_data::spelling::did_you_mean;
 use hapax_data::{
-    DuplicateKind, Error, Result, Row, RowFilter, Rows, parse_distances, parse_moment,
+    DuplicateKind, Error, Result, Row, RowFilter, Rows, WantedCause, parse_distances, parse_moment,
     parse_similarities,
 };
 
@@ -39,6 +39,9 @@ pub struct Filter {
         arg(long = "match", value_name = "TEXT", help_heading = "Filter")
     )]
     pub text: Option<String>,
+    /// Only this cause of the address, such as print or parameter:sort
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
+    pub cause: Option<String>,
     /// Only what was restored
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
     pub restored: bool,
@@ -134,6 +137,14 @@ impl Filter {
                 ))
             })
         });
+        let cause = self.cause.as_ref().map(|cause| {
+            WantedCause::parse(cause).ok_or_else(|| {
+                let guess = did_you_mean(cause, WantedCause::names());
+                let names: Vec<&str> = WantedCause::names().collect();
+                let names = names.join(", ");
+                Error::Invalid(format!("--cause {cause}: unknown cause. Causes: {names}{guess}"))
+            })
+        });
         Ok(RowFilter {
             host: self.host.as_deref().map(|host| rows.host_numbers(host)),
             kind: kind.transpose()?,
@@ -146,6 +157,7 @@ impl Filter {
                 .as_ref()
                 .filter(|text| !text.is_empty())
                 .map(|text| text.to_lowercase()),
+            cause: cause.transpose()?,
             restored: self.restored,
         })
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod causes;
 mod columns;
 mod filter;
 mod inspect;
@@ -11,6 +12,7 @@ mod shell;
 mod stored;
 pub mod text;
 
+pub use causes::{cause_sentence, dropped_sentence, write_causes};
 pub use columns::Columns;
 pub use filter::{Filter, Order};
 pub use inspect::{Change, Inspect, report};

@@ -318,9 +318,10 @@ impl Committer {
 
     /// Logs a URL that rules refuse.
     pub(crate) fn skip_refused(&mut self, refusal: Refusal) -> Result<()> {
-        let Refusal { url, reason, detail, depth, sitemap, again } = refusal;
+        let Refusal { url, reason, detail, depth, sitemap, again, rule } = refusal;
         let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
-        self.skip_line(&Skipped { depth, sitemap, again, ..line })
+        let flag = if rule.is_some() { Some("--rules".to_owned()) } else { line.flag.clone() };
+        self.skip_line(&Skipped { depth, sitemap, again, rule, flag, ..line })
     }
 
     pub(crate) fn skip_line(&mut self, line: &Skipped) -> Result<()> {

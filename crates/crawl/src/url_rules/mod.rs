@@ -292,7 +292,8 @@ impl UrlRules {
                 let detail = format!(
                     "{count} URLs of {site} were not requested: {part} does not change the page{evidence}"
                 );
-                LeftOut { example: example.clone(), count: *count, detail }
+                let rule = format!("learnt {site}: {part}");
+                LeftOut { example: example.clone(), count: *count, rule, detail }
             })
             .collect()
     }

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use hapax_data::{SkipReason, Skipped};
 use hapax_frontier::Entry;
-use hapax_url::{host_key, url_key};
+use hapax_url::{Applied, host_key, url_key};
 use hapax_warc::format_time;
 use url::Url;
 
@@ -45,6 +45,12 @@ impl Knowledge for Writer {
     }
 }
 
+/// Logs a URL instead of which a given rule requests another one.
+pub(crate) fn rewritten(url: Url, depth: u16, to: &Url, rule: String) -> Refusal {
+    let refusal = Refusal::new(url, SkipReason::DustRule, format!("requested as {to}"));
+    Refusal { depth: Some(depth), rule: Some(rule), ..refusal }
+}
+
 impl Writer {
     pub(crate) fn admit(&mut self, url: &Url, depth: u16) -> Result<Admission> {
         admit(url, depth, Stage::Queue, self)
@@ -75,6 +81,10 @@ impl Writer {
     }
 
     pub(crate) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+        self.removed.saw(url, &self.rules.limits);
+        if let Some((url, Applied::Rewritten { to, rule })) = self.rules.given(url, depth) {
+            self.refuse(rewritten(url, depth, &to, rule))?;
+        }
         match self.admit(url, depth)? {
             Admission::Admitted(url) => {
                 self.queue_if_place(Entry { hops, ..Entry::page(url, depth) }, None)
@@ -160,11 +170,16 @@ impl Writer {
 
     /// Logs one line for each rule that excluded URLs in this run.
     pub(crate) fn log_left_out(&mut self) -> Result<()> {
-        for left_out in self.url_rules.left_out().into_iter().chain(self.patterns.left_out()) {
+        let learnt = self.url_rules.left_out().into_iter().chain(self.patterns.left_out());
+        let removed: Vec<_> = self.removed.left_out().map(|line| (line, None)).collect();
+        let flag = SkipReason::DustRule.flag().map(str::to_owned);
+        let learnt = learnt.map(|line| (line, flag.clone()));
+        for (left_out, flag) in learnt.chain(removed) {
             let url = left_out.example.as_str();
             let time = format_time(SystemTime::now());
             let line = Skipped::new(time, url, SkipReason::DustRule, left_out.detail);
-            self.committer.skip_line(&Skipped { count: Some(left_out.count), ..line })?;
+            let (count, rule) = (Some(left_out.count), Some(left_out.rule));
+            self.committer.skip_line(&Skipped { count, rule, flag, ..line })?;
         }
         Ok(())
     }

@@ -109,6 +109,10 @@ impl Writer {
             if !reasons.contains(&skipped.reason) {
                 continue;
             }
+            // The line of a learnt rule has an example only.
+            if skipped.reason == SkipReason::DustRule && skipped.depth.is_none() {
+                continue;
+            }
             let Ok(url) = Url::parse(&skipped.url) else { continue };
             match (skipped.sitemap, is_of_links(skipped.reason)) {
                 (Some(SitemapPart::Whole), true) => self.sitemap_at(&url, SitemapOrigin::BELOW)?,

@@ -3,13 +3,16 @@
 use std::time::Instant;
 
 use hapax_data::{Again, SkipReason};
-use hapax_frontier::{End, EntryKind, Fault, HostAnswer, Lease};
+use hapax_frontier::{End, Entry, EntryKind, Fault, HostAnswer, Lease};
+use hapax_url::Applied;
 use url::Url;
 
 use super::Writer;
+use super::admission::rewritten;
 use crate::admission::Refusal;
 use crate::error::Result;
 use crate::page::Unread;
+use crate::rules::by_rule;
 
 impl Writer {
     /// Handles a URL that was not requested, or whose response is not used.
@@ -73,6 +76,22 @@ impl Writer {
         let detail = format!("status {status}");
         let refusal = Refusal::of_lease(&lease.entry, SkipReason::Http4xx, detail);
         self.committer.skip_refused(refusal)?;
+        Ok(End::Done)
+    }
+
+    /// Handles a queued URL that a given rule skips, or replaces by another URL.
+    pub(super) fn given(&mut self, lease: &Lease, result: Applied) -> Result<End> {
+        let Entry { url, depth, .. } = &lease.entry;
+        match result {
+            Applied::Rewritten { to, rule } => {
+                self.push(&to, *depth, lease.entry.hops)?;
+                self.committer.skip_refused(rewritten(url.clone(), *depth, &to, rule))?;
+            }
+            Applied::Skipped { rule } => {
+                self.committer.skip_refused(by_rule(url.clone(), *depth, rule))?;
+            }
+            Applied::Unchanged => {}
+        }
         Ok(End::Done)
     }
 

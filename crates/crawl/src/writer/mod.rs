@@ -32,6 +32,7 @@ use crate::message::{LeaseResult, Message};
 use crate::missing::MissingPages;
 use crate::page::PageWork;
 use crate::patterns::Patterns;
+use crate::removed::RemovedParameters;
 use crate::rules::Rules;
 use crate::seeds::FailedSeed;
 use crate::sitemap_origin::SitemapOrigin;
@@ -56,6 +57,7 @@ pub(crate) struct Writer {
     pub(crate) cookie_walls: CookieWalls,
     pub(crate) patterns: Patterns,
     pub(crate) url_rules: Arc<UrlRules>,
+    pub(crate) removed: RemovedParameters,
     /// One URL of each site for which a rule was dropped in this run.
     pub(crate) given_up_rules: Vec<Url>,
     pub(crate) missing: MissingPages,
@@ -354,6 +356,7 @@ impl Writer {
             },
             LeaseResult::Gone { status } => self.gone(lease, status),
             LeaseResult::Clean { target } => self.clean(lease, &target),
+            LeaseResult::Given { result } => self.given(lease, result),
             LeaseResult::Sitemap { sitemap, .. } => {
                 // A seed that lists pages.
                 if lease.entry.kind == EntryKind::Page {

@@ -1,6 +1,7 @@
 //! Redirects: aliases, moved pages, moved seeds and loops.
 
 use crate::admission::Admission;
+use crate::admit::{Stage, admit};
 use crate::error::Result;
 use hapax_data::SkipReason;
 use hapax_frontier::{End, Entry, EntryKind, Lease};
@@ -114,7 +115,7 @@ impl Writer {
             }
         }
         let depth = from.depth;
-        match self.admit(target, depth)? {
+        match admit(target, depth, Stage::Redirect, self)? {
             // Servers add session ids by redirects. The page is behind the redirect, so URL rules do not apply. It is
             // requested before further links, as browsers do: the session may expire, and the rules learn from pages.
             Admission::Admitted(url) | Admission::Repeats(url) => {

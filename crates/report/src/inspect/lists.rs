@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hapax_data::{
-    DuplicateKind, Heads, Result, Row, Rows, Shown, SkipReason, Skipped, clusters as all_clusters,
-    skipped_lines, tables,
+    DuplicateKind, Heads, Result, Row, Rows, Shown, SkipReason, Skipped, WantedCause,
+    clusters as all_clusters, skipped_lines, tables,
 };
 use hapax_extract::jieba;
 use hapax_frontier::DiskFrontier;
@@ -34,6 +34,7 @@ pub(super) struct ListQuery {
     language: String,
     since: String,
     text: String,
+    cause: String,
     restored: String,
     sort: String,
     page: usize,
@@ -52,6 +53,7 @@ impl ListQuery {
             until: None,
             language: some(&self.language),
             text: some(&self.text),
+            cause: some(&self.cause),
             restored: !self.restored.is_empty(),
         };
         let sort = Order::parse(&self.sort);
@@ -70,6 +72,7 @@ impl ListQuery {
             ("language", &self.language),
             ("since", &self.since),
             ("text", &self.text),
+            ("cause", &self.cause),
             ("restored", &self.restored),
             ("sort", &self.sort),
         ] {
@@ -86,6 +89,8 @@ fn form(query: &ListQuery) -> Markup {
     let input = |name: &str, label: &str, value: &str, example: &str| {
         html! { label { (label) input name=(name) value=(value) placeholder=(example) size="9"; } }
     };
+    let causes = WantedCause::names().filter(|cause| *cause != "parameter:NAME");
+    let is_named = query.cause.starts_with("parameter:");
     let orders = ["distance", "similarity", "host", "bytes"];
     html! {
         form.filter method="get" action="/list" role="search" {
@@ -93,6 +98,11 @@ fn form(query: &ListQuery) -> Markup {
             label { "kind" select name="kind" {
                 option value="" { "all" }
                 @for kind in DuplicateKind::ALL { option value=(kind) selected[query.kind == kind.as_str()] { (kind) } }
+            } }
+            label { "cause" select name="cause" {
+                option value="" { "all" }
+                @for cause in causes { option value=(cause) selected[query.cause == cause] { (cause) } }
+                @if is_named { option value=(query.cause) selected { (escape(&query.cause)) } }
             } }
             (input("host", "host", &query.host, "a.example"))
             (input("distance", "distance", &query.distance, "0..3"))
@@ -151,6 +161,7 @@ fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
             div.dim { "= " (escape(&entry.of.url)) (gone_told(gone)) (in_store(&entry)) }
             div.meta {
                 span.tag { (entry.kind) }
+                @for cause in &entry.cause { span { (escape(cause)) } }
                 @if let Some(distance) = entry.distance { span { "distance " (distance) } }
                 @if let Some(similarity) = entry.similarity { span { "similarity " (format!("{similarity:.2}")) } }
                 span { (bytes(entry.bytes)) }

@@ -92,6 +92,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
             @if let Some(url) = &shown.leads_to { dt { "leads to" } dd { (link(url)) } }
             @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(a better page replaced it later)" } } }
             dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&entry.reason())) }
+            @if !entry.cause.is_empty() { dt { "cause" } dd { (escape(&entry.cause.join(", "))) } }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {
                 dt { "fingerprints" } dd { code { (escape(own)) } " and " code { (escape(other)) } }

@@ -2,25 +2,36 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
+use hapax_crawl::Advice;
+use hapax_warc::format_time;
 use maud::{DOCTYPE, PreEscaped, html};
 
+use super::advice::{advice, causes, legend, title};
 use super::page::{pair, texts};
 use super::views::summary;
 use crate::select::in_store;
 use crate::stored::texts as texts_of;
 use crate::text::{bytes, escape, number};
 use hapax_data::files::NewFile;
-use hapax_data::{Heads, Result, Rows, must_hold_pages, tables, unwritable};
+use hapax_data::{CauseReport, Heads, LogStats, Result, Rows, must_hold_pages, tables, unwritable};
 use hapax_dedup::Policy;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Writes the report with at most `pairs` pairs and returns their number. The file loads no other resources.
+/// Writes the report with at most `pairs` pairs and returns their number: causes and advice first, or the reason why
+/// there is no advice. The file loads no other resources.
 ///
 /// # Errors
 /// `data` is not a data directory with pages, its log or index is damaged, or the file cannot be written.
-pub fn report(file: &Path, pairs: usize, data: &Path, policy: &Policy) -> Result<usize> {
+pub fn report(
+    file: &Path,
+    pairs: usize,
+    data: &Path,
+    policy: &Policy,
+    advised: &std::result::Result<Advice, String>,
+) -> Result<usize> {
     must_hold_pages(data)?;
     let rows = Rows::open(data)?;
     let stored = texts_of(data)?;
@@ -45,6 +56,11 @@ pub fn report(file: &Path, pairs: usize, data: &Path, policy: &Policy) -> Result
             }
         });
     }
+    let stats = LogStats::of(&rows);
+    let found = CauseReport::of(data, &rows, store.as_ref())?;
+    let last = rows.all().iter().map(|row| row.time).max().unwrap_or(0);
+    let last = format_time(UNIX_EPOCH + Duration::from_secs(last));
+    let name = title(&stats);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -52,12 +68,20 @@ pub fn report(file: &Path, pairs: usize, data: &Path, policy: &Policy) -> Result
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { "Discarded duplicates - Hapax" }
+                title { (name) " - Hapax" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 header { strong { "Hapax" } span { "Discarded duplicates" } }
                 main {
+                    h1 { (name) }
+                    p.dim { "The last duplicate was found at " (last) "." }
+                    (causes(&found))
+                    @match advised {
+                        Ok(advised) => (advice(advised)),
+                        Err(error) => p { "No advice: " (escape(error)) },
+                    }
+                    (legend())
                     (summary(&rows, data, policy, false))
                     h2 { (number(shown.len() as u64)) " of " (number(total as u64)) " pairs, the least alike first" }
                     @for pair in shown { div.card { (pair) } }

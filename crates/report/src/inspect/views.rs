@@ -72,6 +72,7 @@ type Bar = (String, Option<String>, u64, String);
 
 /// The charts with named rows.
 struct Charts {
+    causes: Vec<Bar>,
     hosts: Vec<Bar>,
     kinds: Vec<Bar>,
     languages: Vec<Bar>,
@@ -117,7 +118,16 @@ impl Charts {
                 (escape(language), link, *count, number(*count))
             })
             .collect();
-        Self { hosts, kinds, languages }
+        let mut causes: Vec<Bar> = stats
+            .causes
+            .iter()
+            .map(|(cause, count)| {
+                let link = links.then(|| format!("/list?cause={cause}"));
+                ((*cause).to_owned(), link, *count, number(*count))
+            })
+            .collect();
+        causes.sort_by(|a, b| b.2.cmp(&a.2));
+        Self { causes, hosts, kinds, languages }
     }
 }
 
@@ -143,7 +153,7 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
         .rev()
         .map(|(day, count)| (day.get(5..).unwrap_or(day).to_owned(), *count))
         .unzip();
-    let Charts { hosts, kinds, languages } = Charts::of(&stats, links);
+    let Charts { causes, hosts, kinds, languages } = Charts::of(&stats, links);
     html! {
         h1 { "What was saved" }
         div.tiles {
@@ -166,6 +176,7 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
             }
         }
         div.charts {
+            (bars("Causes: why a text has a second address", &causes))
             (columns("Hamming distance of the pairs (dashed: the largest that a table proposes)", &distances, &stats.distances,
                 Some((f64::from(policy.distance) + 1.0, format!("k = {}", policy.distance)))))
             (columns("Similarity of the pairs (dashed: what is asked for on one host)", &classes, &stats.similarities,

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use url::Url;
 
-use super::archive::{Copies, Ended};
+use super::archive::Copies;
+use crate::archived::Ended;
 use crate::dropped_links::{DROPPED, OTHERS, Requested, Sources, Stuck};
 use crate::writer::Writer;
 

@@ -1,32 +1,18 @@
 //! Reads the archive again for links.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::Result;
-use hapax_data::Context;
 use hapax_extract::Document;
-use hapax_fetch::Response;
 use hapax_url::host_key;
-use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
+use hapax_warc::{Record, http_parts};
 use url::Url;
 
+use crate::archived::{Ended, archives_in, holder_of, holds_page, next_record, open, read_record};
 use crate::dropped_links::{Source, Sources};
-use crate::page::read_response;
 use crate::writer::Writer;
-use hapax_data::MAX_RECORD;
-use hapax_data::files::open_stored;
-
-/// How the reading of an archive ended; the worst result is the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ended {
-    Whole,
-    /// Some pages cannot be read, or there were too many copies to remember.
-    Partly,
-    Stopped,
-}
 
 /// URLs of pages whose body is in the record of another page, by the URL of that page.
 #[derive(Debug, Default)]
@@ -51,12 +37,7 @@ impl Writer {
         if !self.archive {
             return Ok(Vec::new());
         }
-        let folder = self.root.join("pages");
-        let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
-        files.sort();
-        Ok(files)
+        archives_in(&self.root.join("pages"))
     }
 
     pub(crate) fn read_archive(
@@ -137,19 +118,7 @@ impl Writer {
     }
 
     pub(crate) fn read_page(&self, record: &Record, url: Url) -> Option<Archived> {
-        let (status, headers, raw) = http_parts(&record.block)?;
-        let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
-        let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
-        // The page was within the limits of its crawl.
-        let limits = hapax_fetch::Limits {
-            max_body: MAX_RECORD as usize,
-            max_ratio: usize::MAX,
-            ..hapax_fetch::Limits::default()
-        };
-        let encoding = encoding.unwrap_or_default();
-        let body = hapax_fetch::decode_body_within(raw, &encoding, &limits).ok()?;
-        let response = Response::stored(url.clone(), status, headers, body.into());
-        let document = read_response(&url, &response, &self.page_limits, false).ok()?;
+        let document = read_record(record, &url, &self.page_limits)?;
         Some(Archived { url, document, depth: None })
     }
 
@@ -171,56 +140,6 @@ impl Writer {
         }
         Ok(())
     }
-}
-
-/// Opens a file of the archive. `None`, with a warning, if it cannot be read or is a pipe.
-pub(crate) fn open(path: &Path) -> Option<Reader<File>> {
-    let opened = open_stored(path).and_then(|file| Reader::new(file, MAX_RECORD));
-    opened
-        .inspect_err(|error| {
-            tracing::warn!("{}: {error}. Run `crawl check` for details", path.display())
-        })
-        .ok()
-}
-
-/// Returns the next readable record, also after damage.
-pub(crate) fn next_record(
-    path: &Path,
-    records: &mut Reader<File>,
-    ended: &mut Ended,
-) -> Option<Record> {
-    loop {
-        match records.next_record() {
-            Ok(record) => return record,
-            Err(error) => {
-                if *ended == Ended::Whole {
-                    tracing::warn!("{}: {error}. Run `crawl check` for details", path.display());
-                }
-                *ended = Ended::Partly;
-                if !records.resync().is_ok_and(|found| found) {
-                    return None;
-                }
-            }
-        }
-    }
-}
-
-/// Returns whether a record of our archive contains a complete page.
-pub(crate) fn holds_page(record: &Record) -> bool {
-    match record.header("warc-type") {
-        Some("response") => true,
-        Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
-        _ => false,
-    }
-}
-
-/// Returns the URL of the page whose record has the body of this one.
-pub(crate) fn holder_of(record: &Record) -> Option<&str> {
-    let same = record.header("warc-type") == Some("revisit")
-        && record
-            .header("warc-profile")
-            .is_some_and(|profile| profile.ends_with("identical-payload-digest"));
-    record.header("warc-refers-to-target-uri").filter(|_| same)
 }
 
 /// Returns the depth of a page from the record that follows it.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use hapax_url::{host_key, url_key};
 use url::Url;
 
-use super::archive::{Ended, holder_of, holds_page, next_record, open};
+use crate::archived::{Ended, holder_of, holds_page, next_record, open};
 use crate::dropped_links::Sources;
 use crate::writer::Writer;
 
