@@ -40,6 +40,8 @@ mod command_line;
 mod explain;
 // The log of discarded pages: listing, explaining, restoring.
 mod duplicates;
+// Causes of addresses, and advice from them.
+mod causes;
 // Changed decisions.
 mod decided;
 // Forgotten pages and their successors.
