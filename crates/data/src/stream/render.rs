@@ -155,6 +155,7 @@ mod tests {
             page_type: Some("article".into()),
             confidence: Some(0.5),
             reservations: vec!["noai".into()],
+            ..PageMeta::default()
         };
         Streamed {
             cursor: Cursor { stream: 1, offset: 2, line: 3 },
