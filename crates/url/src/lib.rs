@@ -11,6 +11,7 @@ URL rules of a crawler.
 - [`causes`] says why one text has two addresses.
 - [`GivenRules`] reads rules that a person gives: drop a parameter, skip a pattern, replace a host.
 - [`url_key`] is a URL's identity in 128 bits.
+- [`surt`] is a URL's key in the indexes of web archives.
 */
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ mod normalize;
 mod rank;
 mod rule_file;
 mod scope;
+mod surt;
 
 pub use authority::without_extra_slashes;
 pub use cause::{Cause, CauseHints, address_causes, causes};
@@ -34,3 +36,4 @@ pub use normalize::{Rejected, UrlLimits, normalize, removed_parameters};
 pub use rank::AddressRank;
 pub use rule_file::{Applied, GivenRules, MAX_GIVEN_RULES, RuleError};
 pub use scope::{Scope, ScopeKind};
+pub use surt::surt;

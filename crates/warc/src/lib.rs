@@ -6,6 +6,7 @@ mod arc;
 mod head;
 mod location;
 mod member;
+mod members;
 mod packed;
 mod reader;
 mod resync;
@@ -14,6 +15,7 @@ mod writer;
 
 pub use hapax_fetch::{HttpParts, http_parts};
 pub use location::Location;
+pub use members::{Member, Members};
 pub use packed::{Packed, Packer};
 pub use reader::{Reader, Record, read_at};
 pub use time::{format_time, parse_date, parse_time};

@@ -103,7 +103,7 @@ fn length(input: &mut impl Seek) -> io::Result<Option<u64>> {
 
 /// Reads a record whose block is at most `left` bytes. If the input ends within it, reduces `left` to the bytes read:
 /// no later record can be longer.
-fn read_record(
+pub(crate) fn read_record(
     input: &mut impl BufRead,
     max_block: u64,
     left: &mut u64,
