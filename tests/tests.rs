@@ -93,6 +93,7 @@ mod ends;
 mod recrawl;
 // Changes of pages, for other programs.
 mod stream;
+mod stream_sinks;
 // Data directories of earlier versions.
 mod upgrade;
 // Same and different pages and their texts, on generated pages.
