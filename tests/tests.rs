@@ -94,6 +94,8 @@ mod recrawl;
 // Changes of pages, for other programs.
 mod stream;
 mod stream_sinks;
+// The archive as one file for replay.
+mod wacz;
 // Data directories of earlier versions.
 mod upgrade;
 // Same and different pages and their texts, on generated pages.

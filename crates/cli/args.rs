@@ -167,9 +167,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: Data,
     },
-    /// Write the kept pages as JSONL, CSV or Markdown
+    /// Write the kept pages as JSONL, CSV or Markdown, or the archive as WACZ
     #[command(
-        after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/"
+        after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/\n  crawl export --format wacz --to crawl.wacz"
     )]
     Export(ExportArgs),
     /// Print changes of pages in durable order, for other programs
@@ -578,6 +578,8 @@ pub(crate) enum ExportFormat {
     Csv,
     /// One Markdown file a page, with its metadata on top
     Markdown,
+    /// One file with the whole archive, its index and the list of kept pages, for replay
+    Wacz,
 }
 
 /// Arguments of `export`.
@@ -587,7 +589,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
     /// Write to this file, or to this folder for Markdown [default: stdout]
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, visible_alias = "to", value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// Export pages of this host only; without a port, of all its ports
     #[arg(long)]

@@ -4,15 +4,15 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_index::StoredPage;
+use hapax_index::{Searcher, StoredPage};
 
 use super::duplicates::cell;
 use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::output;
+use crate::output::{self, counted};
 use hapax_data::files::{NewFile, for_owner_only};
-use hapax_data::{Export, Rows, is_of_host, markdown, unwritable};
+use hapax_data::{Export, Rows, is_of_host, markdown, unwritable, write_wacz};
 
 pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let data = &args.data.data;
@@ -21,6 +21,9 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         for_owner_only();
     }
     let searcher = crate::open_index::open(data)?;
+    if args.format == ExportFormat::Wacz {
+        return wacz(args, &searcher);
+    }
     let clean = !args.no_site_boilerplate && settings.output.no_site_boilerplate != Some(true);
     let export = Export::new(&searcher, &Rows::open(data)?, clean)?;
     let wanted = |page: &StoredPage| {
@@ -51,6 +54,8 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             table.finish()?;
             any
         }
+        // Packed above.
+        ExportFormat::Wacz => true,
         ExportFormat::Markdown => {
             let Some(folder) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
                 return Err(coded(
@@ -72,5 +77,22 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     if !any && (args.host.is_some() || args.language.is_some()) {
         writeln!(std::io::stderr(), "crawl: no kept page has this host or language")?;
     }
+    Ok(COMPLETE)
+}
+
+/// Packs the whole archive into one file.
+fn wacz(args: &ExportArgs, searcher: &Searcher) -> Result<u8> {
+    if args.host.is_some() || args.language.is_some() {
+        let what = "--format wacz packs the whole archive: omit --host and --language";
+        return Err(coded(USAGE, what));
+    }
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        return Err(coded(USAGE, "--format wacz writes one file: name it with --to"));
+    };
+    let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
+    let (file, counts) = write_wacz(&args.data.data, searcher, file)?;
+    file.finish().map_err(|error| unwritable(path, &error))?;
+    let (records, pages) = (counted(counts.records, "record"), counted(counts.pages, "kept page"));
+    writeln!(std::io::stderr(), "crawl: {}: {records}, {pages}", path.display())?;
     Ok(COMPLETE)
 }

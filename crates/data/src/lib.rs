@@ -43,6 +43,7 @@ mod tables;
 mod text_store;
 mod texts;
 pub mod units;
+mod wacz;
 
 pub use addresses::Addresses;
 pub use again::Again;
@@ -89,3 +90,4 @@ pub use stream::{
 pub use tables::{ELSEWHERE, is_reference_key, locked, read_only, reference_key, url_of_key};
 pub use text_store::{PackedText, TextStore};
 pub use texts::Texts;
+pub use wacz::{WaczCounts, write_wacz};

@@ -1,7 +1,7 @@
 //! Files that are written under a random name, then renamed. A link with the final name is replaced, never followed.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -83,6 +83,16 @@ impl NewFile {
     /// Returns whether it is a terminal.
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Direct(file) if file.is_terminal())
+    }
+}
+
+/// Fails for a pipe.
+impl Seek for NewFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::Beside(file, _) => file.as_file_mut().seek(to),
+            Self::Direct(file) => file.seek(to),
+        }
     }
 }
 

@@ -1,0 +1,174 @@
+//! Packs the archive of a data directory into one WACZ file (Web Archive Collection Zipped, version 1.1.1): the WARC
+//! files, a compressed CDXJ index, and the list of kept pages. Other programs replay it, discarded pages included.
+
+mod cdxj;
+mod package;
+mod sorted;
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use hapax_dedup::Policy;
+use hapax_extract::Recipe;
+use hapax_index::{Searcher, StoredPage};
+use hapax_warc::Members;
+use serde_json::json;
+
+use self::cdxj::{Blocks, line_of};
+use self::package::Package;
+use self::sorted::SortedLines;
+use crate::archived::MAX_RECORD;
+use crate::dir::is_locked;
+use crate::error::{Context, Error, Result};
+use crate::files::open_stored;
+use crate::positions::{PagePosition, read_position};
+use crate::tables::read_only;
+
+/// Counts of a written WACZ file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaczCounts {
+    /// Records that can be replayed.
+    pub records: u64,
+    /// Kept pages in the list of pages.
+    pub pages: u64,
+}
+
+/// A file of the archive, and its committed length.
+#[derive(Debug)]
+struct ArchiveFile {
+    path: PathBuf,
+    name: String,
+    length: u64,
+}
+
+/// Writes the archive of a data directory to `out`. Beside a running crawl it ends at the last whole record.
+///
+/// # Errors
+/// [`Error::Invalid`] if the directory has no archive, [`Error::Damaged`] if a record cannot be read.
+///
+/// # Complexity
+/// Reads the archive twice. Memory does not depend on its size; temporary files have the index.
+pub fn write_wacz<W: Write + Seek>(
+    data: &Path,
+    searcher: &Searcher,
+    out: W,
+) -> Result<(W, WaczCounts)> {
+    let mut files = archive_files(data)?;
+    let (mut lines, mut counts) = (SortedLines::new(), WaczCounts::default());
+    let last = files.len().saturating_sub(1);
+    let grows = is_locked(data)?;
+    for (number, file) in files.iter_mut().enumerate() {
+        counts.records += index(file, &mut lines, grows && number == last)?;
+    }
+    let mut package = Package::new(out);
+    for file in &files {
+        let input = open_stored(&file.path).with_context(|| file.path.display().to_string())?;
+        let written =
+            package.add(&format!("archive/{}", file.name), file.length, input.take(file.length))?;
+        if written < file.length {
+            return Err(Error::Damaged(format!("{}: it became shorter", file.path.display())));
+        }
+    }
+    let mut blocks = Blocks::new(tempfile::tempfile()?, "index.cdx.gz");
+    lines.finish(|line| blocks.add(line))?;
+    let (compressed, starts) = blocks.finish()?;
+    add_file(&mut package, "indexes/index.cdx.gz", compressed)?;
+    package.add("indexes/index.idx", starts.len() as u64, starts.as_slice())?;
+    let mut list = tempfile::tempfile()?;
+    counts.pages = list_pages(searcher, &mut list)?;
+    add_file(&mut package, "pages/pages.jsonl", list)?;
+    let title = data.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok((package.finish(&title.unwrap_or_default())?, counts))
+}
+
+fn add_file<W: Write + Seek>(package: &mut Package<W>, path: &str, mut file: File) -> Result<()> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(0))?;
+    package.add(path, length, file)?;
+    Ok(())
+}
+
+/// Returns the files of the archive up to its committed end, or whole ones beside another process.
+fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
+    let folder = data.join("pages");
+    let mut end = None;
+    if !is_locked(data)?
+        && let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())?
+    {
+        let position: PagePosition = read_position(&store.payload())?;
+        end = Some((position.warc_file, position.warc_length));
+    }
+    let mut files = Vec::new();
+    for number in 1.. {
+        let name = format!("pages-{number:05}.warc.gz");
+        let path = folder.join(&name);
+        let Ok(found) = std::fs::metadata(&path).map(|meta| meta.len()) else { break };
+        let length = match end {
+            Some((last, _)) if number > last => break,
+            Some((last, length)) if number == last && found < length => {
+                let what = format!("{}: has {found} of {length} committed bytes", path.display());
+                return Err(Error::Damaged(what));
+            }
+            Some((last, length)) if number == last => length,
+            _ => found,
+        };
+        files.push(ArchiveFile { path, name, length });
+    }
+    if files.is_empty() {
+        return Err(Error::Invalid(format!(
+            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
+            data.display()
+        )));
+    }
+    Ok(files)
+}
+
+/// Adds a line for each record of a file. Returns their number. A file that `grows` ends at its last whole record.
+fn index(file: &mut ArchiveFile, lines: &mut SortedLines, grows: bool) -> Result<u64> {
+    let name = || file.path.display().to_string();
+    let input = open_stored(&file.path).with_context(name)?;
+    let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
+    let mut records = 0;
+    loop {
+        match members.next_member() {
+            Ok(Some(member)) => {
+                if let Some(line) = line_of(&member, &file.name)? {
+                    lines.add(line)?;
+                    records += 1;
+                }
+            }
+            Ok(None) => return Ok(records),
+            Err(_) if grows => {
+                file.length = members.offset();
+                return Ok(records);
+            }
+            Err(error) => {
+                let at = members.offset();
+                return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
+            }
+        }
+    }
+}
+
+/// Writes the list of kept pages: a header, and an object a page. Returns their number.
+fn list_pages(searcher: &Searcher, out: &mut File) -> Result<u64> {
+    let mut out = std::io::BufWriter::new(out);
+    let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "Kept pages"});
+    writeln!(out, "{header}")?;
+    let (mut count, mut failure) = (0, None);
+    searcher.pages(|page: StoredPage| {
+        let line = json!({
+            "id": page.id.to_string(),
+            "url": page.url,
+            "ts": page.fetched,
+            "title": page.title,
+        });
+        count += 1;
+        failure = writeln!(out, "{line}").err();
+        failure.is_none()
+    })?;
+    failure.map_or(Ok(()), Err)?;
+    out.flush()?;
+    Ok(count)
+}
