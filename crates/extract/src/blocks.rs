@@ -9,6 +9,7 @@ use crate::class_words::{Marks, marks};
 use crate::declared::Declared;
 use crate::elements::{Attributes, Role, Shown, role, shown};
 use crate::limits::Limits;
+use crate::metadata::{Gathered, Place};
 use crate::supply::JSON_LD;
 use crate::wrap::is_wide;
 
@@ -86,6 +87,7 @@ pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) lang: Option<String>,
     pub(crate) kinds: Kinds,
+    pub(crate) gathered: Gathered,
 }
 
 /// Words in the class or id of elements that stay hidden until opened.
@@ -308,6 +310,12 @@ impl Walk<'_> {
             Shown::Around => self.structure += 1,
             Shown::Yes => {}
         }
+        if element.name.ns == ns!(html) {
+            let place = Place { depth: self.shown.len(), block };
+            let mut gathered = std::mem::take(&mut self.page.gathered);
+            gathered.open(element, &attributes, place, || self.is_own(&attributes));
+            self.page.gathered = gathered;
+        }
         if block {
             let element = self.describe(name, &attributes);
             self.page.elements.push(element);
@@ -340,12 +348,26 @@ impl Walk<'_> {
                 self.heading = 0;
             }
         }
+        self.page.gathered.close(self.shown.len());
         match self.shown.pop().unwrap_or(Shown::Yes) {
             Shown::Never => self.dropped = self.dropped.saturating_sub(1),
             Shown::Hidden => self.hidden = self.hidden.saturating_sub(1),
             Shown::Around => self.structure = self.structure.saturating_sub(1),
             Shown::Yes => {}
         }
+    }
+
+    /// Returns whether an element with these attributes is shown, outside of navigation, comments and related pages.
+    fn is_own(&self, attributes: &Attributes<'_>) -> bool {
+        let of_others = |marks: Marks| {
+            marks.has(Marks::COMMENT) && !marks.has(Marks(Marks::CONTENT.0 | Marks::POST.0))
+                || marks.has(Marks::RELATED) && !marks.has(Marks::CONTENT)
+        };
+        // The first two are the root and the body, whose class lists what the page contains.
+        let mut above = self.stack.iter().skip(2).filter_map(|at| self.page.elements.get(*at));
+        self.dropped + self.hidden + self.structure == 0
+            && !of_others(Marks(marks(attributes.class).0 | marks(attributes.id).0))
+            && !above.any(|element| of_others(element.marks))
     }
 
     /// A button in a heading folds its section; its text belongs to the heading.
@@ -404,7 +426,9 @@ impl Walk<'_> {
         }
         if self.in_json {
             self.page.kinds.read_json(text);
+            self.page.gathered.json(text);
         }
+        self.page.gathered.text(text);
         if self.dropped > 0 {
             return;
         }

@@ -1,6 +1,7 @@
 use url::Url;
 
 use crate::charset::CharsetSource;
+use crate::metadata::Metadata;
 use crate::numbers::numbers_of_cell;
 use crate::page_type::PageType;
 use crate::parse::Truncation;
@@ -71,6 +72,8 @@ pub struct Document {
     pub title: String,
     /// Two-letter language code, or `""` if unknown.
     pub language: &'static str,
+    /// Confidence in the language, 0 to 1: 1 if script or stopwords prove it, 0 if only the page declares it.
+    pub language_score: f32,
     /// The main heading: the first one of the highest level that is not the site's name. Pages are compared by it.
     pub heading: String,
     /// The page's own text: the kept blocks, one per line.
@@ -99,6 +102,8 @@ pub struct Document {
     pub page_type: PageType,
     /// Expected F1 of the text, 0 to 1; 1 for plain text.
     pub confidence: f32,
+    /// Author, dates, description and more, as declared.
+    pub metadata: Metadata,
     /// The limit that cut the page short, if any.
     pub truncated: Option<Truncation>,
 }

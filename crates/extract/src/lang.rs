@@ -222,6 +222,23 @@ impl Sample {
             _ => declared().unwrap_or(""),
         }
     }
+
+    /// Returns the confidence that the sample is in this language, 0 to 1: 1 if its script or its stopwords prove it,
+    /// else the detector's; 0 if the language is only declared.
+    pub(crate) fn score(&self, language: &str) -> f32 {
+        if language.is_empty() {
+            return 0.0;
+        }
+        if self.cjk.is_some() || self.speaks(language) {
+            return 1.0;
+        }
+        match Detector::new().detect(&self.text) {
+            Some(info) if code(info.lang()) == language => {
+                (info.confidence() as f32).clamp(0.0, 1.0)
+            }
+            _ => 0.0,
+        }
+    }
 }
 
 /// Maximum number of Han characters in a Japanese page without kana: names, addresses, a table.

@@ -15,6 +15,7 @@ use crate::declared::Declared;
 use crate::document::{Block, Document, Image, Link, RobotsMeta};
 use crate::lang::{Sample, stopwords};
 use crate::limits::Limits;
+use crate::metadata::{self, Metadata};
 use crate::model::model;
 use crate::page_type::{PageType, page_type};
 use crate::parse::{is_xml, parse, parse_as};
@@ -62,6 +63,16 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let title = one_line(&page.title, limits);
     document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
     document.heading = main_heading(&page, &choices, url).unwrap_or_default();
+    let lines = metadata::lines_near(&page.blocks, &document.heading);
+    let surroundings = metadata::Surroundings {
+        url,
+        language,
+        declared_language: page.lang.as_deref(),
+        lines: &lines,
+    };
+    let absolute = |href: &str| join(&base, href.trim(), limits).filter(is_http);
+    document.metadata =
+        metadata::choose(std::mem::take(&mut page.gathered), &surroundings, absolute);
     let blocks = std::mem::take(&mut page.blocks);
     document.blocks = blocks
         .into_iter()
@@ -82,9 +93,22 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     // The boilerplate may be longer than the text, and in another language.
     let own = Sample::of(kept);
     let same = own == whole || own.is_small() || own.speaks(language);
-    let language = if same { language } else { own.language(page.lang.as_deref()) };
-    let charset = encoding.name();
-    Document { language, page_type, confidence, charset, charset_source, truncated, ..document }
+    let sample = if same { whole } else { own };
+    let language = if same { language } else { sample.language(page.lang.as_deref()) };
+    Document {
+        language,
+        language_score: sample.score(language),
+        page_type,
+        confidence,
+        charset: encoding.name(),
+        charset_source,
+        truncated,
+        ..document
+    }
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
 }
 
 fn is_xhtml(content_type: Option<&str>, text: &str) -> bool {
@@ -170,6 +194,7 @@ fn declare(
     Document {
         title: String::new(),
         language: "",
+        language_score: 0.0,
         heading: String::new(),
         text: String::new(),
         blocks: Vec::new(),
@@ -192,6 +217,7 @@ fn declare(
         charset_source: CharsetSource::Detected,
         page_type: PageType::Other,
         confidence: 0.0,
+        metadata: Metadata::default(),
         truncated: None,
     }
 }
@@ -262,7 +288,8 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
             menu: false,
         })
         .collect();
-    let language = Sample::of(blocks.iter().map(|block| block.text.as_str())).language(None);
+    let sample = Sample::of(blocks.iter().map(|block| block.text.as_str()));
+    let language = sample.language(None);
     let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     Document {
         title: title
@@ -271,6 +298,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
             .to_owned(),
         heading: String::new(),
         language,
+        language_score: sample.score(language),
         text: text.trim().to_owned(),
         blocks,
         links: Vec::new(),
@@ -284,6 +312,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         charset_source,
         page_type: PageType::Other,
         confidence: 1.0,
+        metadata: Metadata::default(),
         truncated: None,
     }
 }
