@@ -42,6 +42,8 @@ mod explain;
 mod duplicates;
 // Causes of addresses, and advice from them.
 mod causes;
+// Fields and counts of an export.
+mod exported;
 // Changed decisions.
 mod decided;
 // Forgotten pages and their successors.

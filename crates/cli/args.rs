@@ -580,6 +580,8 @@ pub(crate) enum ExportFormat {
     Markdown,
     /// One file with the whole archive, its index and the list of kept pages, for replay
     Wacz,
+    /// A folder of Parquet files (needs the feature parquet)
+    Parquet,
 }
 
 /// Arguments of `export`.
@@ -588,9 +590,12 @@ pub(crate) struct ExportArgs {
     /// The format of the pages
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
-    /// Write to this file, or to this folder for Markdown [default: stdout]
-    #[arg(short, long, visible_alias = "to", value_name = "PATH")]
+    /// Write to this file, or to this folder for Markdown and Parquet [default: stdout]
+    #[arg(short = 'o', long = "to", visible_alias = "output", value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
+    /// Export the discarded pages with their evidence instead, as Parquet
+    #[arg(long)]
+    pub(crate) discards: bool,
     /// Export pages of this host only; without a port, of all its ports
     #[arg(long)]
     pub(crate) host: Option<String>,

@@ -2,14 +2,16 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Result;
-use hapax_extract::{Block, Document, Reason, Recipe};
+use hapax_extract::{Block, Date, Document, Reason, Recipe};
 use hapax_page::{HASH, Kind, as_it_stands, fingerprint as fingerprint_by, stand_in};
 use serde_json::{Value, json};
 
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
+use hapax_data::PageMeta;
 use hapax_data::inputs::{page_kind, read};
 
 pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
@@ -23,17 +25,14 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
         let comparison_text = document.comparison_text(|bytes| HASH.hash(bytes));
         let links: Vec<String> =
             document.links.iter().map(|link| as_it_stands(&link.url)).collect();
-        let row = json!({
+        let mut row = json!({
             "path": path.display().to_string(),
             "title": document.title,
             "heading": document.heading,
             "language": document.language,
             "text": document.text,
-            "page_type": document.page_type.as_str(),
-            "confidence": (f64::from(document.confidence) * 1000.0).round() / 1000.0,
             "blocks": blocks_json(&document),
             "links": links,
-            "canonical": document.canonical.as_ref().map(as_it_stands),
             "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
             "charset": document.charset,
             "truncated": document.truncated.is_some(),
@@ -41,6 +40,12 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "fingerprint": fingerprint_by(&document, &comparison_text, Recipe::default()).to_string(),
             "tokens": comparison_text.features.tokens,
         });
+        // A file has no time of fetch: its dates are compared with today.
+        let meta = PageMeta::of(&document, Date::of(SystemTime::now()));
+        if let (Value::Object(row), Value::Object(meta)) = (&mut row, serde_json::to_value(&meta)?)
+        {
+            row.extend(meta);
+        }
         Ok(writeln!(out, "{}", output::json(&row))?)
     })
 }

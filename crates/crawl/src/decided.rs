@@ -535,7 +535,8 @@ impl Committer {
         }
         found.page_text = Some(PageText::of(&document, &comparison_text));
         let against = entry.against.iter().cloned().collect();
-        found.meta = PageMeta::of(&document).with_against(against).to_json();
+        let fetched = hapax_extract::Date::of_text(&entry.time);
+        found.meta = PageMeta::of(&document, fetched).with_against(against).to_json();
         if !comparison_text.thin {
             found.other = document.other_text();
         }

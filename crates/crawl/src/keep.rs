@@ -6,6 +6,7 @@ use crate::error::Result;
 use hapax_data::Context;
 use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
+use hapax_extract::Date;
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
 use hapax_page::examples;
@@ -41,7 +42,8 @@ impl Committer {
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
         }
-        let meta = PageMeta::of(&page.document).with_against(marks).to_json();
+        let meta =
+            PageMeta::of(&page.document, Date::of(page.time)).with_against(marks).to_json();
         if self.search.adds {
             self.add_to_index(&Page {
                 meta: &meta,
@@ -189,7 +191,7 @@ impl Committer {
         let (shared, different) = text
             .map(|other| examples(&page.evidence.comparison_text.text, &other))
             .unwrap_or_default();
-        let meta = PageMeta::of(&page.document);
+        let meta = PageMeta::of(&page.document, Date::of(page.time));
         let line = Discarded {
             against,
             fingerprint: Some(page.evidence.fingerprint.to_string()),

@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 
+use hapax_dedup::Record;
 use hapax_index::{Searcher, StoredPage};
+use hapax_url::{host_key, site_name};
 use serde::Serialize;
+use url::Url;
 
 use crate::error::Result;
 use crate::page_meta::PageMeta;
 use crate::rows::Rows;
+use crate::sightings::{Sighted, Sightings};
 use crate::site_lines::{SiteLines, SiteLinesBuilder};
+use crate::standing::Heads;
 
 /// One exported page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExportedPage {
     /// Document number in the dedup store.
-    #[serde(skip)]
     pub id: u64,
     /// URL.
     pub url: String,
@@ -26,19 +30,119 @@ pub struct ExportedPage {
     pub text: String,
     /// Time of the request (RFC 3339).
     pub fetched: String,
-    /// Number of discarded pages that it represents, without redirects.
-    pub copies: u64,
+    /// How often, where and when its text was seen.
+    #[serde(flatten)]
+    pub sighted: Sighted,
     /// Number of removed lines that the site repeats.
     pub site_lines: usize,
-    /// Page type and confidence.
+    /// What the tables and the archive have of it.
+    #[serde(flatten)]
+    pub stored: StoredFeatures,
+    /// Page type, author, dates and more.
     #[serde(flatten)]
     pub meta: PageMeta,
 }
+
+/// What the tables and the archive have of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StoredFeatures {
+    /// Host, with a port that is not 80.
+    pub host: String,
+    /// [Site](hapax_url::site_name).
+    pub site: String,
+    /// Fingerprint in hexadecimal digits; null without tables.
+    pub fingerprint: Option<String>,
+    /// Sketch in hexadecimal digits; null for a page without shingles.
+    pub sketch: Option<String>,
+    /// Number of content words of the comparison text.
+    pub token_count: Option<u32>,
+    /// Location in `pages/`, as `FILE:OFFSET`; null without an archive.
+    pub warc: Option<String>,
+}
+
+impl StoredFeatures {
+    /// `place` is its location in the archive, or empty.
+    pub(crate) fn of(url: &str, place: &str, record: Option<&Record>) -> Self {
+        let url = Url::parse(url).ok();
+        let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            host: url.as_ref().map(host_key).unwrap_or_default(),
+            site: url.as_ref().map(site_name).unwrap_or_default(),
+            fingerprint: record.map(|record| record.fingerprint.to_string()),
+            sketch: record.and_then(|r| r.sketch.as_ref()).map(|sketch| digits(sketch.as_bytes())),
+            token_count: record.map(|record| record.tokens),
+            warc: Some(place.to_owned()).filter(|place| !place.is_empty()),
+        }
+    }
+}
+
+/// Columns of the CSV. New ones are added at the end.
+pub const CSV_COLUMNS: [&str; 25] = [
+    "url",
+    "title",
+    "language",
+    "fetched",
+    "copies",
+    "text",
+    "author",
+    "published",
+    "modified",
+    "description",
+    "site_name",
+    "licence",
+    "page_type",
+    "confidence",
+    "metadata_from",
+    "hosts",
+    "sites",
+    "first_seen",
+    "last_seen",
+    "id",
+    "host",
+    "site",
+    "fingerprint",
+    "token_count",
+    "warc",
+];
 
 /// Maximum length of the title in a file name, in bytes.
 const MAX_NAME: usize = 80;
 
 impl ExportedPage {
+    /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` is JSON.
+    pub fn csv_row(self) -> [String; CSV_COLUMNS.len()] {
+        let (meta, sighted, stored) = (self.meta, self.sighted, self.stored);
+        let from = serde_json::to_string(&meta.metadata_from).unwrap_or_default();
+        let confidence = meta.confidence.map(|value| value.to_string());
+        [
+            self.url,
+            self.title,
+            self.language,
+            self.fetched,
+            sighted.copies.to_string(),
+            self.text,
+            meta.author.unwrap_or_default(),
+            meta.published.unwrap_or_default(),
+            meta.modified.unwrap_or_default(),
+            meta.description.unwrap_or_default(),
+            meta.site_name.unwrap_or_default(),
+            meta.licence.unwrap_or_default(),
+            meta.page_type.unwrap_or_default(),
+            confidence.unwrap_or_default(),
+            from,
+            sighted.hosts.to_string(),
+            sighted.sites.to_string(),
+            sighted.first_seen,
+            sighted.last_seen,
+            self.id.to_string(),
+            stored.host,
+            stored.site,
+            stored.fingerprint.unwrap_or_default(),
+            stored.token_count.map(|count| count.to_string()).unwrap_or_default(),
+            stored.warc.unwrap_or_default(),
+        ]
+    }
+
     /// Returns the name of its Markdown file: number and title. It has no path separators.
     pub fn file_name(&self) -> String {
         let title = if self.title.is_empty() { &self.url } else { &self.title };
@@ -51,12 +155,13 @@ impl ExportedPage {
     }
 }
 
-/// The page with its whole text, and no copies.
+/// The page with its whole text, without copies and the values of the tables.
 impl From<StoredPage> for ExportedPage {
     fn from(page: StoredPage) -> Self {
         Self {
             id: page.id,
-            copies: 0,
+            sighted: Sighted::default(),
+            stored: StoredFeatures::of(&page.url, &page.stored_at, None),
             text: page.text,
             site_lines: 0,
             meta: PageMeta::from_json(&page.meta),
@@ -72,7 +177,8 @@ impl From<StoredPage> for ExportedPage {
 #[derive(Debug)]
 pub struct Export<'s> {
     searcher: &'s Searcher,
-    copies: HashMap<u64, u64>,
+    heads: &'s Heads<'s>,
+    sightings: Sightings<'s>,
     site_lines: SiteLines,
 }
 
@@ -89,8 +195,8 @@ impl<'s> Export<'s> {
     /// Prepares an export. With `clean` it first reads all pages to learn the lines that each site repeats.
     ///
     /// # Errors
-    /// If the index or a temporary file cannot be read or written.
-    pub fn new(searcher: &'s Searcher, rows: &Rows, clean: bool) -> Result<Self> {
+    /// If the log, the tables, the index or a temporary file cannot be read or written.
+    pub fn new(searcher: &'s Searcher, heads: &'s Heads<'s>, clean: bool) -> Result<Self> {
         let mut site_lines = SiteLines::default();
         if clean {
             let mut builder = SiteLinesBuilder::default();
@@ -102,14 +208,14 @@ impl<'s> Export<'s> {
             failure.map_or(Ok(()), Err)?;
             site_lines = builder.build()?;
         }
-        Ok(Self { searcher, copies: copies(rows), site_lines })
+        Ok(Self { searcher, heads, sightings: Sightings::of(heads)?, site_lines })
     }
 
     /// Calls `each` with every page that `wanted` selects, until `each` fails. Returns whether there was a page.
     ///
     /// # Errors
-    /// Those of the index, and the first of `each`.
-    pub fn pages<E: From<hapax_index::Error>>(
+    /// Those of the index and the tables, and the first of `each`.
+    pub fn pages<E: From<hapax_index::Error> + From<crate::Error>>(
         &self,
         wanted: impl Fn(&StoredPage) -> bool,
         mut each: impl FnMut(ExportedPage) -> std::result::Result<(), E>,
@@ -118,17 +224,20 @@ impl<'s> Export<'s> {
         self.searcher.pages(|page| {
             if wanted(&page) {
                 any = true;
-                failure = each(self.exported(page)).err();
+                failure = self.exported(page).map_err(E::from).and_then(&mut each).err();
             }
             failure.is_none()
         })?;
         failure.map_or(Ok(any), Err)
     }
 
-    fn exported(&self, page: StoredPage) -> ExportedPage {
+    fn exported(&self, page: StoredPage) -> Result<ExportedPage> {
+        let record = self.heads.record(page.id)?;
         let cleaned = self.site_lines.clean(&page.url, &page.title, &page.text);
-        let copies = self.copies.get(&page.id).copied().unwrap_or(0);
+        let stored = StoredFeatures::of(&page.url, &page.stored_at, record.as_ref());
+        let sighted = self.sightings.page(page.id, &page.url, &page.fetched);
         let page = ExportedPage::from(page);
-        ExportedPage { copies, text: cleaned.text, site_lines: cleaned.removed, ..page }
+        let (text, site_lines) = (cleaned.text, cleaned.removed);
+        Ok(ExportedPage { stored, sighted, text, site_lines, ..page })
     }
 }

@@ -17,7 +17,20 @@ pub fn markdown(page: &ExportedPage) -> String {
         quote(value, &mut out);
         out.push('\n');
     }
-    out.push_str(&format!("copies: {}\n---\n\n", page.copies));
+    let meta = &page.meta;
+    for (name, value) in [
+        ("author", &meta.author),
+        ("published", &meta.published),
+        ("modified", &meta.modified),
+        ("description", &meta.description),
+    ] {
+        let Some(value) = value else { continue };
+        out.push_str(name);
+        out.push_str(": ");
+        quote(value, &mut out);
+        out.push('\n');
+    }
+    out.push_str(&format!("copies: {}\n---\n\n", page.sighted.copies));
     let mut first = true;
     // CommonMark treats a single carriage return as a line end.
     for line in page.text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
@@ -234,15 +247,19 @@ mod tests {
             url: String::new(),
             language: String::new(),
             fetched: String::new(),
-            copies: 2,
+            stored: crate::StoredFeatures::default(),
+            sighted: crate::Sighted { copies: 2, ..crate::Sighted::default() },
             site_lines: 0,
-            meta: crate::PageMeta::default(),
+            meta: crate::PageMeta {
+                author: Some("Ada\nevil: true".to_owned()),
+                ..crate::PageMeta::default()
+            },
         };
         let text = markdown(&page);
         assert_eq!(
             text,
             "---\nurl: \"\"\ntitle: \"a\\\"\\n---\\nevil: true\\x85\\u2028\\x7F\"\nlanguage: \"\"\nfetched: \"\"\n\
-             copies: 2\n---\n\none\n\ntwo\n\n\\---\n\nthree\n"
+             author: \"Ada\\nevil: true\"\ncopies: 2\n---\n\none\n\ntwo\n\n\\---\n\nthree\n"
         );
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-use hapax_dedup::{Policy, Store};
+use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::Recipe;
 
 use crate::error::Result;
@@ -120,10 +120,14 @@ impl<'a> Heads<'a> {
         Ok(Standing::Nothing)
     }
 
+    /// Returns the record of a page; `None` if it is unknown or the tables are missing.
+    pub fn record(&self, id: u64) -> Result<Option<Record>> {
+        Ok(self.store.map(|store| store.record(id)).transpose()?.flatten())
+    }
+
     /// Returns the URL of a page, or the caller's key.
     pub fn url(&self, id: u64) -> Result<String> {
-        let record = self.store.map(|store| store.record(id)).transpose()?.flatten();
-        let key = record.map(|record| String::from_utf8_lossy(&record.key).into_owned());
+        let key = self.record(id)?.map(|record| String::from_utf8_lossy(&record.key).into_owned());
         Ok(url_of_key(&key.unwrap_or_default()).to_owned())
     }
 

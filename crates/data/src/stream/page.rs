@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use hapax_extract::jieba;
+use hapax_extract::{Date, jieba};
 use hapax_index::{Error, Searcher};
 use url::Url;
 
 use super::event::PageEvent;
 use crate::archived::stored_page;
 use crate::error::Result;
-use crate::export::ExportedPage;
+use crate::export::{ExportedPage, StoredFeatures};
 use crate::page_meta::PageMeta;
+use crate::sightings::Sighted;
 
 /// Finds pages in the index or the archive of a data directory.
 #[derive(Debug)]
@@ -52,12 +53,13 @@ impl Pages {
         Some(ExportedPage {
             id: event.id,
             url: event.url.clone(),
-            meta: PageMeta::of(&document),
+            meta: PageMeta::of(&document, event.fetched.as_deref().and_then(Date::of_text)),
             title: document.title,
             language: document.language.to_owned(),
             text: compared.text,
             fetched: event.fetched.clone().unwrap_or_default(),
-            copies: 0,
+            sighted: Sighted::default(),
+            stored: StoredFeatures::of(&event.url, place, None),
             site_lines: 0,
         })
     }

@@ -7,12 +7,23 @@ use super::reader::Streamed;
 use crate::error::{Error, Result};
 use crate::spelling::did_you_mean;
 
-/// Fields of the export that are not in the stream: later events and other pages change them.
-const NOT_STREAMED: [&str; 2] = ["copies", "site_lines"];
+/// Fields of the export that are not in the stream: later events and other pages change them, or they are in the tables,
+/// which a running crawl writes.
+const NOT_STREAMED: [&str; 9] = [
+    "copies",
+    "hosts",
+    "sites",
+    "first_seen",
+    "last_seen",
+    "site_lines",
+    "fingerprint",
+    "sketch",
+    "token_count",
+];
 /// Fields that every event has.
 const ALWAYS: [&str; 6] = ["event", "cursor", "time", "id", "url", "key"];
 /// Fields that `--fields` selects: first those of a page, then those of a duplicate.
-const SELECTED: [&str; 10] = [
+const SELECTED: [&str; 25] = [
     "title",
     "language",
     "text",
@@ -20,6 +31,21 @@ const SELECTED: [&str; 10] = [
     "page_type",
     "confidence",
     "reservations",
+    "author",
+    "published",
+    "modified",
+    "description",
+    "site_name",
+    "language_score",
+    "canonical",
+    "alternates",
+    "picture",
+    "licence",
+    "type",
+    "metadata_from",
+    "host",
+    "site",
+    "warc",
     "of",
     "kind",
     "why",
@@ -105,7 +131,9 @@ impl Streamed {
         let Some(page) = &self.page else { return Ok(Map::new()) };
         let Value::Object(mut object) = serde_json::to_value(page)? else { return Ok(Map::new()) };
         object.retain(|name, _| {
-            name != "url" && !NOT_STREAMED.contains(&name.as_str()) && fields.has(name)
+            !matches!(name.as_str(), "id" | "url")
+                && !NOT_STREAMED.contains(&name.as_str())
+                && fields.has(name)
         });
         Ok(object)
     }
@@ -144,9 +172,10 @@ impl EventKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::ExportedPage;
+    use crate::export::{ExportedPage, StoredFeatures};
     use crate::kind::DuplicateKind;
     use crate::page_meta::PageMeta;
+    use crate::sightings::Sighted;
     use crate::stream::{Cursor, EventOf, PageEvent};
 
     fn kept() -> Streamed {
@@ -167,7 +196,8 @@ mod tests {
                 language: "en".into(),
                 text: "Text".into(),
                 fetched: "f".into(),
-                copies: 4,
+                sighted: Sighted { copies: 4, ..Sighted::default() },
+                stored: StoredFeatures::default(),
                 site_lines: 5,
                 meta,
             }),

@@ -1,0 +1,192 @@
+//! How often, where and when the text of each kept page was seen: counted from the log, the decisions and the tables,
+//! which are authoritative after a kill, a restore, a recheck and a recrawl.
+
+use std::collections::HashSet;
+use std::time::{Duration, UNIX_EPOCH};
+
+use hapax_url::{host_key, site_name};
+use hapax_warc::{format_time, parse_time};
+use serde::Serialize;
+use url::Url;
+
+use crate::error::Result;
+use crate::rows::{NONE, Row, Rows};
+use crate::standing::{Heads, Standing};
+
+/// The sightings of one kept page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sighted {
+    /// Number of discarded pages that it represents now, without redirects.
+    pub copies: u64,
+    /// Number of distinct hosts (with their ports) of the page and these copies.
+    pub hosts: u64,
+    /// Number of distinct [sites](site_name) of the page and these copies.
+    pub sites: u64,
+    /// Time of the first sighting (RFC 3339): the fetch of the page, or the log line of a copy.
+    pub first_seen: String,
+    /// Time of the last one.
+    pub last_seen: String,
+}
+
+/// One copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Copy {
+    /// The number of the kept page.
+    of: u64,
+    host: u32,
+    time: u64,
+}
+
+/// The copies of all kept pages: 24 bytes for each row of the log.
+#[derive(Debug)]
+pub struct Sightings<'r> {
+    rows: &'r Rows,
+    /// Sorted.
+    copies: Vec<Copy>,
+}
+
+impl<'r> Sightings<'r> {
+    /// Reads all rows.
+    ///
+    /// # Errors
+    /// If the log or the tables cannot be read.
+    ///
+    /// # Complexity
+    /// n log n for n rows. Each kept page is looked up in the tables once.
+    pub fn of(heads: &Heads<'r>) -> Result<Self> {
+        let rows = heads.rows;
+        let mut copies = Vec::new();
+        for row in rows.discarded().filter(|row| !row.is_alias()) {
+            if let Some(of) = kept(heads, row)? {
+                copies.push(Copy { of, host: row.host, time: row.time });
+            }
+        }
+        copies.sort_unstable();
+        Ok(Self { rows, copies })
+    }
+
+    /// Returns the sightings of the kept page with this number, URL and time of fetch.
+    ///
+    /// # Complexity
+    /// Logarithmic in the rows, linear in the copies of the page.
+    pub fn page(&self, id: u64, url: &str, fetched: &str) -> Sighted {
+        let from = self.copies.partition_point(|copy| copy.of < id);
+        let rest = self.copies.get(from..).unwrap_or_default();
+        let copies = rest.get(..rest.partition_point(|copy| copy.of == id)).unwrap_or_default();
+        let own = Url::parse(url).map(|url| (host_key(&url), site_name(&url))).unwrap_or_default();
+        let mut sites = HashSet::from([own.1]);
+        let mut hosts = HashSet::from([own.0.as_str()]);
+        // Copies are sorted by host.
+        for group in copies.chunk_by(|one, other| one.host == other.host) {
+            let host = group.first().map_or("", |copy| self.rows.host_name(copy.host));
+            if hosts.insert(host) {
+                sites.insert(site_of(host));
+            }
+        }
+        let fetched_at = parse_time(fetched).and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+        let fetched_at = fetched_at.map(|since| since.as_secs());
+        let times =
+            || copies.iter().map(|copy| copy.time).filter(|time| *time > 0).chain(fetched_at);
+        let written = |time: Option<u64>| match time {
+            Some(time) => format_time(UNIX_EPOCH + Duration::from_secs(time)),
+            None => fetched.to_owned(),
+        };
+        Sighted {
+            copies: copies.len() as u64,
+            hosts: hosts.len() as u64,
+            sites: sites.len() as u64,
+            first_seen: written(times().min()),
+            last_seen: written(times().max()),
+        }
+    }
+}
+
+/// Returns the number of the page that represents a row now, if it is kept.
+fn kept(heads: &Heads<'_>, row: &Row) -> Result<Option<u64>> {
+    Ok(match heads.of(row)? {
+        Standing::Page(id) => Some(id),
+        Standing::AsWritten => Some(heads.rows.kept_for(row).0).filter(|id| *id != NONE),
+        Standing::Nothing => None,
+    })
+}
+
+/// Returns the site of a host as the log names it, with its port.
+fn site_of(host: &str) -> String {
+    // The log names the port of https, which sites ignore.
+    let host = host.strip_suffix(":443").unwrap_or(host);
+    Url::parse(&format!("http://{host}/")).map_or_else(|_| host.to_owned(), |url| site_name(&url))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kind::DuplicateKind;
+    use crate::lines::{Discarded, DiscardedOf};
+
+    const HOSTS: [&str; 5] =
+        ["a.example", "www.a.example:443", "b.example:8080", "b.example", "www.b.example"];
+    const SITES: [&str; 5] = ["a.example", "a.example", "b.example:8080", "b.example", "b.example"];
+
+    /// A line of the log: its kept page, host, second, and whether it redirects or is restored.
+    type Line = (u64, usize, u64, bool, bool);
+
+    fn rows(lines: &[Line]) -> Rows {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut log, mut decisions) = (String::new(), String::new());
+        for (number, (of, host, second, alias, restored)) in lines.iter().enumerate() {
+            let id = 1000 + number as u64;
+            let url = format!("http://{}/{number}", HOSTS[*host]);
+            let of =
+                DiscardedOf { id: Some(*of), url: format!("http://kept.example/{of}"), warc: None };
+            let kind = if *alias { DuplicateKind::Alias } else { DuplicateKind::Near };
+            let time = format!("2026-03-01T00:00:{second:02}Z");
+            let mut line = Discarded::new(time, id, url.as_str(), kind, of);
+            line.host = HOSTS[*host].to_owned();
+            writeln!(log, "{}", serde_json::to_string(&line).unwrap()).unwrap();
+            if *restored {
+                let time = "2026-03-02T00:00:00Z";
+                writeln!(decisions, r#"{{"time":"{time}","action":"restore","id":{id},"url":"{url}","by":"person"}}"#)
+                    .unwrap();
+            }
+        }
+        std::fs::write(folder.path().join("discarded.jsonl"), log).unwrap();
+        std::fs::write(folder.path().join("decisions.jsonl"), decisions).unwrap();
+        Rows::open(folder.path()).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn sightings_agree_with_a_count_of_the_log_line_by_line(
+            lines in proptest::collection::vec((0u64..4, 0usize..5, 0u64..60, any::<bool>(), any::<bool>()), 0..40),
+        ) {
+            let rows = rows(&lines);
+            let heads = Heads::new(&rows, None);
+            let sightings = Sightings::of(&heads).unwrap();
+            for page in 0..5 {
+                let url = format!("http://www.a.example/{page}");
+                let found = sightings.page(page, &url, "2026-03-01T00:00:30Z");
+                let own: Vec<&Line> = lines.iter().filter(|line| line.0 == page && !line.3 && !line.4).collect();
+                let hosts: BTreeSet<&str> =
+                    own.iter().map(|line| HOSTS[line.1]).chain(["www.a.example"]).collect();
+                let sites: BTreeSet<&str> =
+                    own.iter().map(|line| SITES[line.1]).chain(["a.example"]).collect();
+                let times = || own.iter().map(|line| line.2).chain([30]);
+                let at = |second: Option<u64>| format!("2026-03-01T00:00:{:02}Z", second.unwrap());
+                let expected = Sighted {
+                    copies: own.len() as u64,
+                    hosts: hosts.len() as u64,
+                    sites: sites.len() as u64,
+                    first_seen: at(times().min()),
+                    last_seen: at(times().max()),
+                };
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+}

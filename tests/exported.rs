@@ -1,0 +1,189 @@
+//! Fields of an export: metadata as the pages declare it, and counts that agree with the log after every change.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::helpers::{crawled, stored, web};
+use crate::support::{Bench, Server, code, crawl, json_lines, prose, text};
+
+fn exported(bench: &Bench) -> Vec<Value> {
+    json_lines(bench.run(&["export"]).as_bytes())
+}
+
+#[test]
+fn an_export_has_the_declared_metadata_with_its_sources_and_null_for_the_rest() {
+    let bench = Bench::new();
+    let article = |head: &str, seed| {
+        format!(
+            "<html lang=en><head><title>Boats {seed}</title>{head}</head><body><h1>Boats {seed}</h1><p>{}</p></body>",
+            prose(seed, 12)
+        )
+    };
+    let declared = r#"<script type="application/ld+json">{"@type": "NewsArticle", "datePublished": "2025-03-01T09:30:00+01:00",
+        "author": [{"name": "Ada Moss"}, {"name": "Ben Reed"}]}</script>
+        <meta name=description content="All about boats"><meta property="article:modified_time" content="2025-03-02">
+        <meta property="og:image" content="/boat.jpg"><link rel=license href="/licence">"#;
+    let late = r#"<meta name=pubdate content="2099-01-01">"#;
+    stored(
+        &bench,
+        &[
+            ("http://a.example/one", article(declared, 1)),
+            ("http://a.example/two", article(late, 2)),
+        ],
+        &[],
+    );
+    let pages = exported(&bench);
+    let page =
+        |end: &str| pages.iter().find(|p| p["url"].as_str().unwrap().ends_with(end)).unwrap();
+    let one = page("/one");
+    for (name, value) in [
+        ("author", "Ada Moss; Ben Reed"),
+        ("published", "2025-03-01T09:30:00+01:00"),
+        ("modified", "2025-03-02"),
+        ("description", "All about boats"),
+        ("picture", "http://a.example/boat.jpg"),
+        ("licence", "http://a.example/licence"),
+        ("type", "NewsArticle"),
+        ("site", "a.example"),
+    ] {
+        assert_eq!(one[name], value, "{name}: {one}");
+    }
+    assert_eq!(
+        (&one["metadata_from"]["published"], &one["metadata_from"]["modified"]),
+        (&"json-ld".into(), &"open-graph".into())
+    );
+    assert!(one["language_score"].as_f64().unwrap() > 0.5, "{one}");
+    // A date after the fetch is not believed.
+    let two = page("/two");
+    for name in ["author", "published", "modified", "description", "site_name", "licence"] {
+        assert_eq!(two.get(name), Some(&Value::Null), "{name}: {two}");
+    }
+    let table = bench.run(&["export", "--format", "csv"]);
+    assert!(
+        table.contains("Ada Moss; Ben Reed,2025-03-01T09:30:00+01:00,2025-03-02,All about boats"),
+        "{table}"
+    );
+    // `extract` prints the same fields.
+    let file = bench.path("one.html");
+    std::fs::write(&file, article(declared, 1)).unwrap();
+    let extracted = json_lines(extract_of(&["extract", file.to_str().unwrap()]).as_bytes());
+    assert_eq!(extracted[0]["author"], "Ada Moss; Ben Reed");
+    assert_eq!(extracted[0]["metadata_from"]["author"], "json-ld");
+    assert_eq!(extracted[0].get("site_name"), Some(&Value::Null));
+}
+
+fn extract_of(args: &[&str]) -> String {
+    let output = crawl().args(args).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Compares the counts of each exported page with those of the list of discarded pages.
+fn counts_agree(bench: &Bench, when: &str) -> u64 {
+    let rows: Vec<Value> = bench
+        .rows(&[])
+        .into_iter()
+        .filter(|row| {
+            row["kind"] != "alias" && row["restored"].is_null() && row.get("state").is_none()
+        })
+        .collect();
+    let pages = exported(bench);
+    assert!(!pages.is_empty(), "{when}");
+    let mut all = 0;
+    for page in pages {
+        let own: Vec<&Value> = rows.iter().filter(|row| row["of"]["url"] == page["url"]).collect();
+        let word = |value: &Value| value.as_str().unwrap().to_owned();
+        let hosts: BTreeSet<String> =
+            own.iter().map(|row| word(&row["host"])).chain([word(&page["host"])]).collect();
+        let times = || own.iter().map(|row| word(&row["time"])).chain([word(&page["fetched"])]);
+        assert_eq!(page["copies"], own.len(), "{when}: {page}");
+        assert_eq!(page["hosts"], hosts.len(), "{when}: {page}");
+        assert_eq!(page["sites"], hosts.len(), "{when}: no host has www: {page}");
+        assert_eq!(page["first_seen"], times().min().unwrap(), "{when}: {page}");
+        assert_eq!(page["last_seen"], times().max().unwrap(), "{when}: {page}");
+        all += own.len() as u64;
+    }
+    let gone = rows.iter().filter(|row| row["of_gone"] == true).count() as u64;
+    assert_eq!(all + gone, rows.len() as u64, "{when}: each discarded page is counted once");
+    all
+}
+
+#[test]
+fn counts_agree_with_the_log_after_restores_takeovers_rechecks_and_recrawls() {
+    let (bench, server) = crawled();
+    assert_eq!(counts_agree(&bench, "after the crawl"), 3);
+    let rows = bench.rows(&[]);
+    let ids: Vec<String> = rows.iter().map(|row| row["id"].to_string()).collect();
+    bench.run(&["duplicates", "restore", &ids[0]]);
+    assert_eq!(counts_agree(&bench, "after a restoration"), 2);
+    bench.run(&["duplicates", "keep", &ids[1]]);
+    assert_eq!(counts_agree(&bench, "after a page was kept instead"), 2);
+    bench.run(&["duplicates", "restore", &ids[2]]);
+    counts_agree(&bench, "after another restoration");
+    bench.run(&[
+        "duplicates",
+        "recheck",
+        "--similarity",
+        "0.99",
+        "--similarity-same-host",
+        "0.99",
+        "--apply",
+    ]);
+    counts_agree(&bench, "after a recheck");
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    counts_agree(&bench, "after a recrawl");
+    bench.checked();
+}
+
+#[test]
+fn counts_agree_with_the_log_after_each_of_many_kills() {
+    let server = Server::slow(web(12, 5), Duration::from_millis(4));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    for cycle in 0..6 {
+        let before = server.asked().len();
+        let mut child = bench.spawn(&seeds, &["--per-host", "4"]);
+        server.wait_for(before + 5 + cycle * 3);
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if bench.data().join("index/meta.json").exists() && !bench.tried_export().is_empty() {
+            counts_agree(&bench, &format!("after kill {cycle}"));
+        }
+    }
+    assert_eq!(code(&bench.crawl(&seeds, &["--per-host", "4"])), 0);
+    let pages = &bench.summary()["pages"];
+    let discarded = ["exact", "near", "canonical"].map(|kind| pages[kind].as_u64().unwrap());
+    let counted = counts_agree(&bench, "at the end");
+    assert_eq!(counted, discarded.into_iter().sum::<u64>());
+    assert!(counted >= 40, "{counted}");
+}
+
+impl Bench {
+    /// The exported pages; none before the first commit.
+    fn tried_export(&self) -> Vec<Value> {
+        let output = crawl().args(["export", "--data"]).arg(self.data()).output().unwrap();
+        json_lines(&output.stdout)
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_program_without_parquet_says_how_to_get_it() {
+    let (bench, _server) = crawled();
+    let out = bench.path("parts");
+    let output = crawl()
+        .args(["export", "--format", "parquet", "--to"])
+        .arg(&out)
+        .arg("--data")
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("--features parquet"), "{}", text(&output.stderr));
+    assert!(!out.exists());
+}
