@@ -42,8 +42,7 @@ impl Committer {
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
         }
-        let meta =
-            PageMeta::of(&page.document, Date::of(page.time)).with_against(marks).to_json();
+        let meta = PageMeta::of(&page.document, Date::of(page.time)).with_against(marks).to_json();
         if self.search.adds {
             self.add_to_index(&Page {
                 meta: &meta,

@@ -1,13 +1,16 @@
 //! Collects text blocks, links and declarations from the tree, in one iterative walk.
 
+use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
 use html5ever::ns;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use crate::class_words::{Marks, marks};
+use crate::class_words::{Marks, Names};
+use crate::code_rows::{LineNumbers, join_rows_of_code};
 use crate::declared::Declared;
 use crate::elements::{Attributes, Role, Shown, role, shown};
+use crate::folded::{Folds, is_question_button};
 use crate::limits::Limits;
 use crate::metadata::{Gathered, Place};
 use crate::supply::JSON_LD;
@@ -29,6 +32,8 @@ pub(crate) struct RawBlock {
     pub(crate) structure: bool,
     /// Number of links that begin in it.
     pub(crate) links: u32,
+    /// Whether one of them leads to another page.
+    pub(crate) outward: bool,
 }
 
 impl RawBlock {
@@ -46,6 +51,7 @@ pub(crate) struct ElementInfo {
     /// `article`, `main` and similar elements.
     pub(crate) content: bool,
     pub(crate) article: bool,
+    pub(crate) header: bool,
     /// Hidden until a user or a script opens it: a dialog.
     pub(crate) waits: bool,
     /// Its class or id indicates boilerplate.
@@ -54,8 +60,18 @@ pub(crate) struct ElementInfo {
     pub(crate) tag: Tag,
     /// Categories of its class and id.
     pub(crate) marks: Marks,
+    /// The words of its class and id.
+    pub(crate) names: Names,
     /// Equal for elements with the same tag and class and equal ancestors.
     pub(crate) signature: u32,
+}
+
+impl ElementInfo {
+    /// Replaces the categories of its class and id. A `<header>` indicates boilerplate by its tag, a heading never.
+    pub(crate) fn set_marks(&mut self, marks: Marks) {
+        self.marks = marks;
+        self.suspicious = self.header || (self.tag != Tag::Heading && marks.has(Marks::SUSPICIOUS));
+    }
 }
 
 /// The block-level tags that the decision distinguishes.
@@ -73,6 +89,8 @@ pub(crate) enum Tag {
     Definition = 8,
 }
 
+/// How far above an answer the element may be that is named as an FAQ, in elements.
+const FOLD_DEPTH: usize = 5;
 /// How far above a block its cell may be, in elements.
 const CELL_DEPTH: usize = 4;
 
@@ -208,7 +226,7 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         stack: vec![0],
         dropped: 0,
         hidden: 0,
-        shown: Vec::new(),
+        open: Vec::new(),
         structure: 0,
         links: 0,
         heading: 0,
@@ -217,12 +235,15 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         pre: 0,
         broken: false,
         current: RawBlock::default(),
+        numbers: LineNumbers::default(),
+        folds: Folds::default(),
         limits,
     };
     for edge in html.tree.root().traverse() {
         match edge {
             Edge::Open(node) => match node.value() {
-                Node::Element(element) => walk.open(element),
+                Node::Element(element) => walk.open(element, node),
+                Node::Text(text) if walk.numbers.skips(text, node) => {}
                 Node::Text(text) => walk.text(text),
                 _ => {}
             },
@@ -234,6 +255,7 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         }
     }
     walk.flush();
+    join_rows_of_code(&mut walk.page);
     walk.page
 }
 
@@ -245,7 +267,7 @@ struct Walk<'a> {
     /// Number of open elements that hide their text.
     hidden: usize,
     /// One entry per open element.
-    shown: Vec<Shown>,
+    open: Vec<(Role, Shown)>,
     /// Number of open elements of the page structure.
     structure: usize,
     links: usize,
@@ -256,11 +278,13 @@ struct Walk<'a> {
     /// The last space was a line break.
     broken: bool,
     current: RawBlock,
+    numbers: LineNumbers,
+    folds: Folds,
     limits: &'a Limits,
 }
 
 impl Walk<'_> {
-    fn open(&mut self, element: &Element) {
+    fn open(&mut self, element: &Element, node: NodeRef<'_, Node>) {
         let name = element.name();
         match name {
             "html" => self.page.lang = element.attr("lang").map(str::to_owned),
@@ -275,6 +299,8 @@ impl Walk<'_> {
             "a" => {
                 self.links += 1;
                 self.current.links += 1;
+                let href = element.attr("href").unwrap_or_default().trim_start();
+                self.current.outward |= !href.is_empty() && !href.starts_with('#');
             }
             "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
             "br" => self.current.text.push('\n'),
@@ -295,15 +321,19 @@ impl Walk<'_> {
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
         }
-        let role = self.role(element);
+        let role = self.role(element, node);
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
         } else if is_custom(name) {
             self.part();
         }
-        let shown = shown(&attributes, role);
-        self.shown.push(shown);
+        let info = block.then(|| self.describe(name, &attributes));
+        let shown = match (shown(&attributes, role), &info) {
+            (Shown::Hidden, Some(info)) if self.is_answer(&attributes, info) => Shown::Yes,
+            (shown, _) => shown,
+        };
+        self.open.push((role, shown));
         match shown {
             Shown::Never => self.dropped += 1,
             Shown::Hidden => self.hidden += 1,
@@ -311,14 +341,13 @@ impl Walk<'_> {
             Shown::Yes => {}
         }
         if element.name.ns == ns!(html) {
-            let place = Place { depth: self.shown.len(), block };
+            let place = Place { depth: self.open.len(), block };
             let mut gathered = std::mem::take(&mut self.page.gathered);
             gathered.open(element, &attributes, place, || self.is_own(&attributes));
             self.page.gathered = gathered;
         }
-        if block {
-            let element = self.describe(name, &attributes);
-            self.page.elements.push(element);
+        if let Some(info) = info {
+            self.page.elements.push(info);
             self.stack.push(self.page.elements.len() - 1);
             if let Some(level) = heading_level(name) {
                 self.heading = level;
@@ -335,7 +364,7 @@ impl Walk<'_> {
             "pre" => self.pre = self.pre.saturating_sub(1),
             _ => {}
         }
-        let role = self.role(element);
+        let (role, shown) = self.open.pop().unwrap_or((Role::Inline, Shown::Yes));
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
@@ -348,8 +377,8 @@ impl Walk<'_> {
                 self.heading = 0;
             }
         }
-        self.page.gathered.close(self.shown.len());
-        match self.shown.pop().unwrap_or(Shown::Yes) {
+        self.page.gathered.close(self.open.len() + 1);
+        match shown {
             Shown::Never => self.dropped = self.dropped.saturating_sub(1),
             Shown::Hidden => self.hidden = self.hidden.saturating_sub(1),
             Shown::Around => self.structure = self.structure.saturating_sub(1),
@@ -366,16 +395,39 @@ impl Walk<'_> {
         // The first two are the root and the body, whose class lists what the page contains.
         let mut above = self.stack.iter().skip(2).filter_map(|at| self.page.elements.get(*at));
         self.dropped + self.hidden + self.structure == 0
-            && !of_others(Marks(marks(attributes.class).0 | marks(attributes.id).0))
+            && !of_others(Names::of(attributes.class, attributes.id).marks())
             && !above.any(|element| of_others(element.marks))
     }
 
-    /// A button in a heading folds its section; its text belongs to the heading.
-    fn role(&self, element: &Element) -> Role {
-        match role(element) {
-            Role::Never if self.heading > 0 && &element.name.local == "button" => Role::Inline,
-            role => role,
+    /// A button in a heading folds its section, one within a sentence names a button: their texts belong to the text.
+    /// A button with a question opens the answer.
+    fn role(&mut self, element: &Element, node: NodeRef<'_, Node>) -> Role {
+        let role = role(element);
+        if role != Role::Never || &element.name.local != "button" {
+            return role;
         }
+        let question = self.structure == 0 && is_question_button(element, node);
+        if question || self.heading > 0 {
+            self.folds.controls(element);
+        }
+        if self.heading > 0 || !self.current.text.is_empty() && is_before_words(node) {
+            Role::Inline
+        } else if question {
+            Role::Block
+        } else {
+            role
+        }
+    }
+
+    /// Returns whether a hidden element is the answer to a question of an FAQ: it is shown when somebody asks for it.
+    fn is_answer(&self, attributes: &Attributes<'_>, info: &ElementInfo) -> bool {
+        let near = self.stack.iter().rev().filter_map(|at| self.page.elements.get(*at));
+        let mut marks =
+            std::iter::once(info).chain(near).map(|element| element.marks).take(FOLD_DEPTH);
+        attributes.hidden
+            && !info.waits
+            && !info.marks.has(Marks::NAVIGATION)
+            && (self.folds.has(attributes.id) || marks.any(|marks| marks.has(Marks::FOLD)))
     }
 
     /// Separates the text of a custom element from the text beside it by a space.
@@ -394,7 +446,8 @@ impl Walk<'_> {
         let content = matches!(name, "article" | "main")
             || attributes.itemprop == Some("articleBody")
             || attributes.role == Some("main");
-        let marks = Marks(marks(class).0 | marks(id).0);
+        let written = Names::of(class, id);
+        let marks = written.marks();
         let names = |word| class.contains(word) || id.contains(word);
         let waits = attributes.hidden && WAITING.into_iter().any(names);
         let own = class
@@ -403,19 +456,21 @@ impl Walk<'_> {
             .chain(name.bytes())
             .fold(0x811c_9dc5, fnv);
         let above = self.page.elements.get(parent).map_or(0, |parent| parent.signature);
-        ElementInfo {
+        let mut info = ElementInfo {
             parent,
             content,
             article: name == "article",
+            header: name == "header",
             waits,
-            // A heading is not boilerplate, whatever its class (`code-header`).
-            suspicious: name == "header"
-                || (heading_level(name).is_none() && marks.has(Marks::SUSPICIOUS)),
+            suspicious: false,
             depth: self.stack.len().min(usize::from(u16::MAX)) as u16,
             tag: tag(name),
             marks,
+            names: written,
             signature: above.to_le_bytes().into_iter().fold(own, fnv),
-        }
+        };
+        info.set_marks(marks);
+        info
     }
 
     fn text(&mut self, text: &str) {
@@ -496,6 +551,13 @@ impl Walk<'_> {
             self.page.images.push((source.trim().to_owned(), text.to_owned()));
         }
     }
+}
+
+/// Returns whether words follow directly.
+fn is_before_words(node: NodeRef<'_, Node>) -> bool {
+    let next = node.next_sibling();
+    let text = next.as_ref().and_then(|next| next.value().as_text());
+    text.is_some_and(|text| text.contains(char::is_alphanumeric))
 }
 
 /// Returns whether this is a custom element: its name contains a hyphen.

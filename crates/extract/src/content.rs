@@ -7,10 +7,10 @@
 use url::Url;
 
 use crate::blocks::Page;
-use crate::class_words::Marks;
 use crate::lang::StopList;
 use crate::measure::{Measure, measure};
 use crate::model::model;
+use crate::others::{comments, is_article, other_stories};
 use crate::page_type::is_forum;
 use crate::votes::{Choice, Reason, Votes, is_set};
 
@@ -117,14 +117,16 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Ch
         let chance = scores.get(at).map_or(0, |score| model.chance(*score));
         sizes.get(at).copied().unwrap_or(0) * u64::from(chance)
     };
-    let hidden = barred_as_hidden(page, expected);
-    let mut keep = keep_but(&hidden);
-    if let Some(comments) = comments(page, url) {
-        let barred: Vec<bool> = hidden.iter().zip(comments).map(|(a, b)| *a || b).collect();
-        let without = keep_but(&barred);
-        let blocks = page.blocks.iter().zip(&without).filter(|(_, keep)| **keep);
-        if blocks.map(|(block, _)| block.text.len()).sum::<usize>() >= LEAST_ARTICLE {
-            keep = without;
+    let mut barred = barred_as_hidden(page, expected);
+    let mut keep = keep_but(&barred);
+    if !page.kinds.is_discussion() && !is_forum(url, &page.title) {
+        let others = [comments(page), other_stories(page, &votes)];
+        for other in others.into_iter().flatten() {
+            let more: Vec<bool> = barred.iter().zip(other).map(|(a, b)| *a || b).collect();
+            let without = keep_but(&more);
+            if is_article(page, &votes, &without) {
+                (barred, keep) = (more, without);
+            }
         }
     }
     let confidence = model.expected_f1(&keep, &scores, &sizes);
@@ -156,29 +158,6 @@ fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
     let bars = text(true) <= text(false);
     page.blocks.iter().map(|block| bars && block.hidden).collect()
 }
-
-/// Returns the blocks of containers that are named as comments and lack the main heading; `None` for forums.
-fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
-    if page.kinds.is_discussion() || is_forum(url, &page.title) {
-        return None;
-    }
-    let mut headings = vec![0u32; page.elements.len()];
-    for block in page.blocks.iter().filter(|block| block.heading == 1) {
-        headings.get_mut(block.element).into_iter().for_each(|count| *count += 1);
-    }
-    page.carry_up(&mut headings, |parent, child| *parent += child);
-    let named = |at: usize| {
-        let element = page.elements.get(at);
-        element.is_some_and(|e| e.marks.has(Marks::COMMENT) && e.suspicious)
-            && headings.get(at) == Some(&0)
-    };
-    let inside = page.below(|at| at > 0 && named(at));
-    let blocks: Vec<bool> = page.blocks.iter().map(|b| is_set(&inside, b.element)).collect();
-    blocks.contains(&true).then_some(blocks)
-}
-
-/// Minimum number of bytes of an article that has comments. Without an article, the comments are the page's text.
-const LEAST_ARTICLE: usize = 700;
 
 /// Returns the strongest reason against a block that the stopword rule would keep.
 fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {

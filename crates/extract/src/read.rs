@@ -9,6 +9,7 @@ use url::Url;
 use crate::block_evidence::Witness;
 use crate::blocks;
 use crate::charset::{CharsetSource, decode};
+use crate::common_names::deny_common_names;
 use crate::content::{Chosen, choose, vote};
 use crate::context::Surroundings;
 use crate::declared::Declared;
@@ -41,6 +42,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let language = whole.language(page.lang.as_deref());
     page.unhide();
+    deny_common_names(&mut page);
     let Chosen { choices, confidence } = choose(&page, stopwords(language), base);
 
     let declared = std::mem::take(&mut page.declared);
@@ -252,6 +254,7 @@ pub fn evidence(
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let language = whole.language(page.lang.as_deref());
     page.unhide();
+    deny_common_names(&mut page);
     let votes = vote(&page, stopwords(language));
     let witness = Witness::new(&page, &votes);
     let mut rows = Vec::with_capacity(page.blocks.len());

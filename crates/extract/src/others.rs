@@ -1,0 +1,128 @@
+//! Parts of a page that other people wrote, or that belong to other pages: comments, and stories below the article.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::blocks::Page;
+use crate::class_words::Marks;
+use crate::votes::{Votes, is_set};
+
+/// Number of bytes that is an article by itself. Without an article, the comments are the page's text.
+const LEAST_ARTICLE: usize = 700;
+/// Minimum number of words in sentences of a short article below its main heading.
+const SHORT_ARTICLE: f64 = 20.0;
+/// Minimum number of stories of a stream.
+const STORIES: usize = 3;
+
+/// Returns whether the kept blocks are an article, or a short one below a main heading.
+pub(crate) fn is_article(page: &Page, votes: &Votes, keep: &[bool]) -> bool {
+    let kept = || page.blocks.iter().zip(&votes.measures).zip(keep).filter(|(_, keep)| **keep);
+    if kept().map(|((block, _), _)| block.text.len()).sum::<usize>() >= LEAST_ARTICLE {
+        return true;
+    }
+    let mut headed = false;
+    let mut words = 0.0;
+    for ((block, m), keep) in page.blocks.iter().zip(&votes.measures).zip(keep) {
+        headed |= block.heading == 1;
+        if headed && *keep && m.ends_sentence && m.link_density < 0.4 {
+            words += m.words;
+        }
+    }
+    words >= SHORT_ARTICLE
+}
+
+/// Returns the blocks of containers that are named as comments and lack the main heading; `None` if there are none.
+pub(crate) fn comments(page: &Page) -> Option<Vec<bool>> {
+    let mut headings = vec![0u32; page.elements.len()];
+    for block in page.blocks.iter().filter(|block| block.heading == 1) {
+        headings.get_mut(block.element).into_iter().for_each(|count| *count += 1);
+    }
+    page.carry_up(&mut headings, |parent, child| *parent += child);
+    let named = |at: usize| {
+        let element = page.elements.get(at);
+        element.is_some_and(|e| e.marks.has(Marks::COMMENT) && e.suspicious)
+            && headings.get(at) == Some(&0)
+    };
+    blocks_in(page, named)
+}
+
+/// What an element contains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Content {
+    /// Headings below the first level; those of them that lead to another page.
+    headings: u32,
+    linked: u32,
+    /// Words in sentences.
+    words: f64,
+    /// Whether it contains the main heading.
+    main: bool,
+}
+
+/// Returns the blocks of other stories: at least three elements of one kind, each with one heading, after the article
+/// and outside of it. Their headings lead to other pages, or they are articles. `None` if there are none.
+///
+/// The article is the `<article>` around the main heading. Without one, only stories in an element that is named as
+/// teasers are others: the entries of a list also have headings that lead to other pages.
+///
+/// # Complexity
+/// Linear in blocks and elements.
+pub(crate) fn other_stories(page: &Page, votes: &Votes) -> Option<Vec<bool>> {
+    if page.kinds.list {
+        return None;
+    }
+    let main =
+        page.blocks.iter().find(|block| block.heading == 1 && !block.hidden && !block.structure)?;
+    let contents = contents(page, votes, main.element);
+    let content = |at: usize| contents.get(at).copied().unwrap_or_default();
+    let article = page
+        .below(|at| at > 0 && page.elements.get(at).is_some_and(|e| e.article) && content(at).main);
+    let teasers = page.below(|at| {
+        at > 0
+            && page.elements.get(at).is_some_and(|e| e.marks.has(Marks::RELATED))
+            && !content(at).main
+    });
+    let has_article = article.contains(&true);
+    let mut kinds: HashMap<u32, Vec<usize>, RandomState> = HashMap::default();
+    for (at, element) in page.elements.iter().enumerate().skip(main.element + 1) {
+        let inside = content(at);
+        let is_story = inside.headings == 1
+            && inside.words > 0.0
+            && (inside.linked == 1 || element.article)
+            && !is_set(&article, at)
+            && (has_article || is_set(&teasers, at));
+        if is_story {
+            kinds.entry(element.signature).or_default().push(at);
+        }
+    }
+    let mut stories = vec![false; page.elements.len()];
+    for at in kinds.into_values().filter(|kind| kind.len() >= STORIES).flatten() {
+        stories.get_mut(at).into_iter().for_each(|story| *story = true);
+    }
+    blocks_in(page, |at| is_set(&stories, at))
+}
+
+fn contents(page: &Page, votes: &Votes, main: usize) -> Vec<Content> {
+    let mut contents = vec![Content::default(); page.elements.len()];
+    for (block, m) in page.blocks.iter().zip(&votes.measures) {
+        let Some(content) = contents.get_mut(block.element) else { continue };
+        let minor = block.heading > 1;
+        content.headings += u32::from(minor);
+        content.linked += u32::from(minor && block.outward);
+        content.words += if m.ends_sentence && !m.heading { m.words } else { 0.0 };
+    }
+    contents.get_mut(main).into_iter().for_each(|content| content.main = true);
+    page.carry_up(&mut contents, |parent, child| {
+        parent.headings += child.headings;
+        parent.linked += child.linked;
+        parent.words += child.words;
+        parent.main |= child.main;
+    });
+    contents
+}
+
+fn blocks_in(page: &Page, marked: impl Fn(usize) -> bool) -> Option<Vec<bool>> {
+    let inside = page.below(|at| at > 0 && marked(at));
+    let blocks: Vec<bool> = page.blocks.iter().map(|b| is_set(&inside, b.element)).collect();
+    blocks.contains(&true).then_some(blocks)
+}
