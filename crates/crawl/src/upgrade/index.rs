@@ -59,7 +59,7 @@ fn add(index: &mut Index, page: StoredPage, archive: &Path) -> Result<()> {
             other = document.other_text();
         }
         if meta.is_empty() {
-            meta = PageMeta::of(&document).to_json();
+            meta = PageMeta::of(&document, hapax_extract::Date::of_text(&page.fetched)).to_json();
         }
     }
     Ok(index.add(&Page {

@@ -13,10 +13,10 @@ pub(crate) fn field_of(name: &str) -> Option<(Field, MetadataSource, u8)> {
         return None;
     }
     let name = name.trim().to_ascii_lowercase();
-    if let Some(rest) = name.strip_prefix("dcterms").or_else(|| name.strip_prefix("dc")) {
-        if let Some(term) = rest.strip_prefix(['.', ':']) {
-            return dublin_core(term).map(|(field, rank)| (field, DublinCore, rank));
-        }
+    if let Some(rest) = name.strip_prefix("dcterms").or_else(|| name.strip_prefix("dc"))
+        && let Some(term) = rest.strip_prefix(['.', ':'])
+    {
+        return dublin_core(term).map(|(field, rank)| (field, DublinCore, rank));
     }
     let found = NAMES.iter().find(|(.., names)| names.split(' ').any(|known| known == name));
     found.map(|(field, source, rank, _)| (*field, *source, *rank))

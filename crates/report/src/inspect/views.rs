@@ -126,7 +126,7 @@ impl Charts {
                 ((*cause).to_owned(), link, *count, number(*count))
             })
             .collect();
-        causes.sort_by(|a, b| b.2.cmp(&a.2));
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.2));
         Self { causes, hosts, kinds, languages }
     }
 }
