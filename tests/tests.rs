@@ -80,6 +80,7 @@ mod sitemaps;
 // Every reason of skipped.jsonl.
 mod skipped;
 // Hosts that do not answer.
+mod passages;
 mod politeness;
 // Queue limits of one host and of all.
 mod queue_limits;

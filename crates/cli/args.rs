@@ -1,9 +1,14 @@
 //! The command line.
 
+mod data;
+mod passages;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::data::{Data, DataDirs};
+pub(crate) use self::passages::{ClosestArgs, PassagesArgs};
 use crate::exit;
 use crate::settings::Settings;
 use hapax_data::SkipReason;
@@ -51,22 +56,6 @@ pub(crate) struct Common {
     /// Append the log to this file, with times and a progress line each minute
     #[arg(long, global = true, value_name = "FILE", env = "HAPAX_LOG_FILE")]
     pub(crate) log_file: Option<PathBuf>,
-}
-
-/// The data directory of a command.
-#[derive(ClapArgs, Clone, Debug, Default)]
-pub(crate) struct Data {
-    /// The data directory
-    #[arg(long, value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
-    pub(crate) data: PathBuf,
-}
-
-/// The data directories of a command: each worker of a shared crawl has a separate one.
-#[derive(ClapArgs, Clone, Debug, Default)]
-pub(crate) struct DataDirs {
-    /// The data directory; repeat to read several as one
-    #[arg(long = "data", value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
-    pub(crate) dirs: Vec<PathBuf>,
 }
 
 impl DataDirs {
@@ -362,6 +351,16 @@ pub(crate) enum Duplicates {
         after_help = "Examples:\n  crawl duplicates clusters --limit 10\n  crawl duplicates clusters --sort bytes --reverse --csv\n  crawl duplicates clusters --host a.example --json"
     )]
     Clusters(ListArgs),
+    /// List runs of text that several kept pages contain, and pages that are a part of another page
+    #[command(
+        after_help = "Examples:\n  crawl duplicates passages --limit 20\n  crawl duplicates passages --kind copied --min-words 60 --json\n  crawl duplicates passages --kind part --csv"
+    )]
+    Passages(PassagesArgs),
+    /// List the closest page of each kept page, thin pages, and pages of a site with the same title or description
+    #[command(
+        after_help = "Examples:\n  crawl duplicates closest --min-similarity 0.4\n  crawl duplicates closest --kind title --csv\n  crawl duplicates closest --json"
+    )]
+    Closest(ClosestArgs),
     /// Count discarded pages by kind, distance, similarity, language and host
     #[command(after_help = "Examples:\n  crawl duplicates stats\n  crawl duplicates stats --json")]
     Stats {

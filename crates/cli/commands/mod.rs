@@ -4,7 +4,8 @@ mod calibrate;
 mod causes;
 pub(crate) mod change;
 mod check;
-pub(crate) mod clusters;
+pub(crate) mod closest;
+mod clusters;
 mod dedup;
 mod demo;
 mod demo_site;
@@ -23,6 +24,7 @@ pub(crate) mod inspect;
 mod main_job;
 mod man;
 mod pages;
+mod passages;
 mod plan;
 mod recheck;
 mod reference;
@@ -61,6 +63,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             Duplicates::List(args) => duplicates::list(&args),
             Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),
             Duplicates::Clusters(args) => clusters::run(&args),
+            Duplicates::Closest(args) => closest::run(&args),
+            Duplicates::Passages(args) => passages::run(&args),
             Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
             Duplicates::Causes { json, data } => causes::run(json, &data.data),
             Duplicates::Advise { whom, data } => causes::advise(whom, &data.data),

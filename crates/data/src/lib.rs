@@ -9,6 +9,7 @@ mod archived;
 mod calibration;
 mod cause;
 mod cause_report;
+mod closest;
 mod clusters;
 mod committed;
 mod comparison;
@@ -30,6 +31,8 @@ mod log_stats;
 mod markdown;
 mod page_counts;
 mod page_meta;
+mod page_texts;
+mod passages;
 mod positions;
 mod reason;
 mod references;
@@ -53,6 +56,10 @@ pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_te
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use cause::{CauseSet, WantedCause, causes_of};
 pub use cause_report::{CauseCount, CauseExample, CausePlace, CauseReport, DroppedUrls};
+pub use closest::{
+    ClosestPage, KeptPage, NEAR_MISSES, NearMiss, NearMissOptions, NearMissTotals, NearMisses,
+    SameValue,
+};
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
 pub use comparison::{Comparison, Finding, Findings, compared_texts, proposal_in_words, round};
@@ -75,6 +82,10 @@ pub use log_stats::{HostStats, LogStats, SIMILARITY_CLASSES};
 pub use markdown::markdown;
 pub use page_counts::PageCounts;
 pub use page_meta::PageMeta;
+pub use page_texts::TextSources;
+pub use passages::{
+    PassageKind, PassageLine, PassageOptions, PassagePlace, PassageTotals, Passages,
+};
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,
 };

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod anchors;
+mod bucket;
+mod error;
+mod finder;
+mod found;
+mod lcs;
+mod near;
+mod nested;
+mod options;
+mod pairs;
+mod parts;
+mod range_min;
+mod repeats;
+mod scratch;
+mod types;
+mod words;
+
+pub use error::{Error, Result};
+pub use finder::Finder;
+pub use found::Found;
+pub use options::{MAX_MONOTONOUS, MAX_PER_DOCUMENT, MAX_PLACES, MAX_WORDS_PER_DOCUMENT, Options};
+pub use types::{Contained, NearPair, Passage, Place, Shared, Totals};
