@@ -279,8 +279,10 @@ mod tests {
         let marks = names.marks();
         assert!(marks.has(Marks::NAVIGATION) && marks.has(Marks::LIST) && marks.has(Marks::FRAME));
         let mut denied = [false; 256];
-        let menu = names.deniable().find(|word| VOCABULARY[usize::from(*word)].letters == b"menu");
-        denied[usize::from(menu.unwrap())] = true;
+        let is_menu =
+            |word: &u8| VOCABULARY.get(usize::from(*word)).is_some_and(|w| w.letters == b"menu");
+        let menu = names.deniable().find(is_menu).unwrap();
+        *denied.get_mut(usize::from(menu)).unwrap() = true;
         let marks = names.marks_without(&denied);
         assert!(!marks.has(Marks::NAVIGATION) && marks.has(Marks::LIST) && marks.has(Marks::FRAME));
         // Comments can be longer than the page's own text.

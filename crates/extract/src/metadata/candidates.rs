@@ -192,10 +192,10 @@ mod tests {
         all.add(Field::SiteName, MetadataSource::Meta, 0, "  ");
         let names = all.of(Field::SiteName, &[MetadataSource::Meta]);
         assert_eq!(names.len(), 1);
-        assert_eq!(names[0].value, "Moss & Sons ’A&bogus; & x");
+        assert_eq!(names.first().unwrap().value, "Moss & Sons ’A&bogus; & x");
         all.add(Field::Description, MetadataSource::Meta, 0, &"ä".repeat(MAX_DESCRIPTION));
         let description = all.of(Field::Description, &[MetadataSource::Meta]);
-        assert_eq!(description[0].value.len(), MAX_DESCRIPTION);
+        assert_eq!(description.first().unwrap().value.len(), MAX_DESCRIPTION);
     }
 
     #[test]

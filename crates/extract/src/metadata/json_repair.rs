@@ -80,7 +80,7 @@ mod tests {
             "\u{feff}{\"a\": \"x\\ y\"}",
         ] {
             let value: serde_json::Value = serde_json::from_str(&repaired(json)).unwrap();
-            assert_eq!(value["a"], "x y", "{json}");
+            assert_eq!(value.get("a").unwrap(), "x y", "{json}");
         }
         // A string may contain a comma before a bracket.
         assert_eq!(repaired(r#"{"a": ",]\""}"#), r#"{"a": ",]\""}"#);
