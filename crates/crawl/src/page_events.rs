@@ -1,6 +1,6 @@
 //! Events of pages: each change of the set of kept pages and of their duplicates, in the order of the commits.
 
-use hapax_data::{Decisions, EventKind, PageEvent, Row, Rows};
+use hapax_data::{Decisions, EventKind, PageEvent, Row, Rows, is_reference_key};
 use hapax_dedup::Record;
 use hapax_warc::format_time;
 
@@ -101,8 +101,9 @@ impl Committer {
     }
 }
 
-/// Returns whether a record is that of a kept page. A redirect has a record like a kept page, and a row.
+/// Returns whether a record is that of a kept page. A redirect has a record like a kept page, and a row. So has a
+/// reference, without a row.
 fn is_kept(record: &Record, row: Option<Row>, decisions: &Decisions) -> bool {
     let is_redirect = row.is_some_and(|row| row.is_alias() && !decisions.ended(row.id));
-    record.of.is_none() && !is_redirect
+    record.of.is_none() && !is_redirect && !is_reference_key(&record.key)
 }
