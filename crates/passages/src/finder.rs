@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::found::Found;
 use crate::nested;
 use crate::options::{
-    MAX_MONOTONOUS, MAX_PER_DOCUMENT, MAX_PLACES, MAX_WORDS_PER_DOCUMENT, MIN_DIFFERENT, Options,
+    MAX_ANCHOR_PLACES, MAX_MONOTONOUS, MAX_PER_DOCUMENT, MAX_WORDS_PER_DOCUMENT, MIN_DIFFERENT,
+    Options,
 };
 use crate::parts::{PARTS, Pair, Parts};
 use crate::repeats::repeats;
@@ -132,7 +133,7 @@ impl Finder {
     }
 
     fn of_anchor(&mut self, equal: &[Pair], runs: &mut Runs) -> Result<()> {
-        let members = first_of_each(equal, MAX_PLACES);
+        let members = first_of_each(equal, MAX_ANCHOR_PLACES);
         self.totals.repeated_anchors += (equal.len() - members.len()) as u64;
         let window = self.options.window();
         let bucket = Bucket::new(&self.words, members, window)?;

@@ -22,5 +22,7 @@ mod words;
 pub use error::{Error, Result};
 pub use finder::Finder;
 pub use found::Found;
-pub use options::{MAX_MONOTONOUS, MAX_PER_DOCUMENT, MAX_PLACES, MAX_WORDS_PER_DOCUMENT, Options};
+pub use options::{
+    MAX_ANCHOR_PLACES, MAX_MONOTONOUS, MAX_PER_DOCUMENT, MAX_WORDS_PER_DOCUMENT, Options,
+};
 pub use types::{Contained, NearPair, Passage, Place, Shared, Totals};

@@ -12,7 +12,7 @@ pub(crate) const MIN_DIFFERENT: usize = 4;
 
 /// Maximum number of places of one anchor; if there are more, each document contributes fewer. About 200 bytes of
 /// memory each.
-pub const MAX_PLACES: usize = 4 << 20;
+pub const MAX_ANCHOR_PLACES: usize = 4 << 20;
 
 /// Maximum number of anchors per window; positions of anchors in their windows have six bits.
 const MAX_WINDOW: usize = 63;
