@@ -13,8 +13,8 @@ use crate::options::{
 };
 use crate::parts::{PARTS, Pair, Parts};
 use crate::repeats::repeats;
-use crate::scratch::Scratch;
-use crate::types::{Passage, Place, Totals};
+use crate::runs::Runs;
+use crate::types::Totals;
 use crate::words::Words;
 
 /// Maximum number of stored runs: 24 bytes of memory each.
@@ -30,15 +30,6 @@ pub struct Finder {
     words: Words,
     anchors: Parts,
     totals: Totals,
-}
-
-/// All runs of at least `seed_words`, and where to find them.
-#[derive(Debug)]
-pub(crate) struct Runs {
-    pub(crate) runs: Vec<Passage>,
-    pub(crate) places: Scratch,
-    /// For each place: document and start, length and number of the run; partitioned by documents.
-    pub(crate) by_document: Parts,
 }
 
 impl Finder {
@@ -112,11 +103,7 @@ impl Finder {
     pub fn find(mut self) -> Result<Found> {
         self.words.flush()?;
         self.anchors.flush()?;
-        let mut runs = Runs {
-            runs: Vec::new(),
-            places: Scratch::create(&self.folder)?,
-            by_document: Parts::create(&self.folder)?,
-        };
+        let mut runs = Runs::create(&self.folder)?;
         for part in 0..PARTS {
             let sorted = self.anchors.sorted(part)?;
             for equal in sorted.chunk_by(|a, b| a[0] == b[0]) {
@@ -126,8 +113,7 @@ impl Finder {
             }
         }
         drop(self.anchors);
-        runs.places.flush()?;
-        runs.by_document.flush()?;
+        runs.flush()?;
         let reported = nested::reported(&runs, &self.options)?;
         Ok(Found::new(self.options, self.words, runs, &reported, self.totals))
     }
@@ -147,26 +133,6 @@ impl Finder {
             }
             runs.push(words, places, documents)
         })
-    }
-}
-
-impl Runs {
-    fn push(&mut self, words: u32, places: &[Place], documents: usize) -> Result<()> {
-        let number = self.runs.len() as u64;
-        self.runs.push(Passage {
-            words,
-            places: u32::try_from(places.len()).unwrap_or(u32::MAX),
-            documents: places
-                .chunk_by(|a, b| a.document == b.document)
-                .fold(0, |count, _| count + 1),
-            at: self.places.len(),
-        });
-        self.places.push(places.iter().map(|place| place.packed()))?;
-        for place in places {
-            let part = place.document as usize * PARTS / documents.max(1);
-            self.by_document.push(part, [place.packed(), u64::from(words) << 32 | number])?;
-        }
-        Ok(())
     }
 }
 

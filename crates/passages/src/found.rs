@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use crate::error::Result;
-use crate::finder::Runs;
 use crate::options::Options;
+use crate::runs::Runs;
 use crate::types::{Passage, Place, Totals};
 use crate::words::Words;
 

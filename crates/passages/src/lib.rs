@@ -15,6 +15,7 @@ mod pairs;
 mod parts;
 mod range_min;
 mod repeats;
+mod runs;
 mod scratch;
 mod types;
 mod words;

@@ -1,9 +1,9 @@
 //! Which runs are reported: a run that is only a little longer than a more frequent run inside it is omitted.
 
 use crate::error::Result;
-use crate::finder::Runs;
 use crate::options::Options;
 use crate::parts::{PARTS, Pair};
+use crate::runs::Runs;
 use crate::types::Place;
 
 /// Maximum number of runs of a document that are compared with each other; further ones are reported.

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::types::{NearPair, Shared};
+use crate::types::{NearPair, Place, Shared};
 
 fn search(texts: &[Vec<u64>], options: Options) -> Found {
     let mut finder = Finder::new(&std::env::temp_dir(), options).unwrap();
