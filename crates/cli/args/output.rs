@@ -1,0 +1,79 @@
+//! Arguments of the commands that write pages for other programs.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::data::Data;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Print one JSON object a line
+    Jsonl,
+    /// A CSV table
+    Csv,
+    /// One Markdown file a page, with its metadata on top
+    Markdown,
+    /// One file with the whole archive, its index and the list of kept pages, for replay
+    Wacz,
+    /// A folder of Parquet files (needs the feature parquet)
+    Parquet,
+}
+
+/// Arguments of `export`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExportArgs {
+    /// The format of the pages
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: ExportFormat,
+    /// Write to this file, or to this folder for Markdown and Parquet [default: stdout]
+    #[arg(short = 'o', long = "to", visible_alias = "output", value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Export the discarded pages with their evidence instead, as Parquet
+    #[arg(long)]
+    pub(crate) discards: bool,
+    /// Export pages of this host only; without a port, of all its ports
+    #[arg(long)]
+    pub(crate) host: Option<String>,
+    /// Export pages in this language only, such as zh
+    #[arg(long, value_name = "CODE")]
+    pub(crate) language: Option<String>,
+    /// Keep lines that a site repeats on three or more pages
+    #[arg(long)]
+    pub(crate) no_site_boilerplate: bool,
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StreamFormat {
+    /// One JSON object an event
+    Jsonl,
+    /// Bulk requests of OpenSearch: index and delete
+    OpensearchBulk,
+}
+
+/// Arguments of `stream`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct StreamArgs {
+    /// Begin after the event with this cursor; an empty one means the first event
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) from: Option<String>,
+    /// Wait for further events instead of ending at the last durable one
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// The format of the events
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: StreamFormat,
+    /// Print only these fields besides cursor, event, time, id, url and key, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) fields: Option<String>,
+    /// End after N events [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Write the cursor of the last printed event to this file at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cursor_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
