@@ -1,17 +1,17 @@
-//! The sinks of the guide that need another program.
+//! Consumers: the sink of the guide that needs another program, and one that ends.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::helpers::crawled;
-use crate::support::{json_lines, read_head, text};
+use crate::support::{crawl, json_lines, read_head, text};
 
 /// A search index that accepts bulk requests, and refuses some of them.
 #[derive(Clone, Default)]
@@ -70,6 +70,32 @@ impl SearchIndex {
             }
         }
     }
+}
+
+#[test]
+fn a_follower_ends_with_its_consumer_though_no_event_comes() {
+    let (bench, _server) = crawled();
+    let mut child = crawl()
+        .args(["stream", "--follow", "--data"])
+        .arg(bench.data())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.by_ref().take(7).all(|line| line.is_ok()));
+    drop(lines);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("it waits for events that nobody reads");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_data::files::NewFile;
+use hapax_data::files::{NewFile, is_closed};
 use hapax_data::{
     Cursor, FOLLOW_INTERVAL, Fields, Stream, is_without_events, must_hold_pages, unwritable,
 };
@@ -46,6 +46,9 @@ pub(super) fn run(args: &StreamArgs) -> Result<u8> {
             break;
         }
         while !stream.refresh()? {
+            if is_closed(io::stdout()) {
+                return Ok(COMPLETE);
+            }
             std::thread::sleep(FOLLOW_INTERVAL);
         }
     }

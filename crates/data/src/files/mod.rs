@@ -2,10 +2,12 @@
 
 mod exchange;
 mod output;
+mod pipe;
 mod private;
 mod root;
 
 pub use exchange::{end_exchange, exchange};
 pub use output::{NewFile, remove_leftovers, replace};
+pub use pipe::is_closed;
 pub use private::{close_to_others, for_owner_only};
 pub use root::{Root, is_of_system, open_regular, open_stored, without_links};
