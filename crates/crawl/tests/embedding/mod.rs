@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::future::pending;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hapax_crawl::{Config, Crawl, Error, Event, Summary};
+use hapax_crawl::{BoxError, Config, Crawl, Error, Event, Page, Sink, Summary};
+use hapax_data::Stream;
 use url::Url;
 
 use crate::own_parts::{Table, Web};
@@ -59,6 +60,55 @@ fn pages_come_from_a_map_and_go_to_a_table() {
     let kept: Vec<&str> = held.1.iter().map(|url| &url["http://a.example".len()..]).collect();
     assert_eq!((report.pages.indexed, kept.len(), held.0.len()), (5, 5, 0), "{kept:?}");
     assert_eq!(kept, ["/0", "/1", "/2", "/3", "/4"], "committed in their order");
+}
+
+/// Before each commit of the store, counts the events that a reader sees.
+#[derive(Debug)]
+struct EventReader {
+    data: PathBuf,
+    kept: u64,
+    committed: u64,
+    /// Of each commit: the events of earlier commits, and those that a reader sees.
+    counts: Arc<Mutex<Vec<(u64, u64)>>>,
+}
+
+impl Sink for EventReader {
+    fn keep(&mut self, _: &Page<'_>, _: u64) -> Result<(), BoxError> {
+        self.kept += 1;
+        Ok(())
+    }
+
+    fn remove(&mut self, _: &str, _: u64) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), BoxError> {
+        let (mut stream, mut seen) = (Stream::open(&self.data, None)?, 0);
+        while stream.next_event()?.is_some() {
+            seen += 1;
+        }
+        self.counts.lock().unwrap().push((self.committed, seen));
+        self.committed = self.kept;
+        Ok(())
+    }
+}
+
+#[test]
+fn events_are_shown_after_the_commit_that_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let counts = Arc::default();
+    let (data, own) = (folder.path().to_owned(), Arc::clone(&counts));
+    let reader = EventReader { data, kept: 0, committed: 0, counts: own };
+    let builder = Crawl::builder(folder.path()).seed(start()).config(quick()).fetch(chain(6));
+    block_on(builder.sink(reader).build().unwrap().run_until(pending())).unwrap();
+    let counts = counts.lock().unwrap();
+    assert!(counts.iter().all(|(committed, seen)| committed == seen), "{counts:?}");
+    let mut stream = Stream::open(folder.path(), None).unwrap();
+    let mut seen = 0;
+    while stream.next_event().unwrap().is_some() {
+        seen += 1;
+    }
+    assert_eq!(seen, 6, "a page of the crawl is missing after its end");
 }
 
 #[test]
