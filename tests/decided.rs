@@ -255,3 +255,58 @@ fn explain_names_the_decisions_file_for_a_forgotten_page() {
     let said = known(&url);
     assert!(said.contains("decisions.jsonl") && !said.contains("no queue yet"), "{said}");
 }
+
+#[test]
+fn a_recheck_keeps_the_page_that_a_new_crawl_keeps() {
+    // Without a threshold, all are one page each; the better address comes last.
+    let one = prose(1, 30);
+    let near = |more: usize| paragraph(&one.replacen("river", "rivulet", more));
+    let (good, bad) = ("https://a.example/p", "http://a.example/p?x=1");
+    let pages = [(bad, near(1)), (good, paragraph(&one))];
+    let strict = ["--similarity", "1", "--similarity-same-host", "1", "--distance", "1"];
+    let loose = ["--similarity", "0.5", "--similarity-same-host", "0.5", "--distance", "3"];
+    let anew = Bench::new();
+    stored(&anew, &pages, &loose);
+    assert_eq!(anew.kept(), [good]);
+    let bench = Bench::new();
+    stored(&bench, &pages, &strict);
+    assert_eq!(bench.kept().len(), 2);
+    let said = bench.run(&[&["duplicates", "recheck", "--apply"], &loose[..]].concat());
+    assert!(said.contains(&format!("- discarded  {bad}\n         for {good}")), "{said}");
+    assert_eq!(bench.kept(), [good]);
+    bench.agrees("after the recheck");
+    bench.checked();
+    // The decision is final.
+    let said = bench.run(&[&["duplicates", "recheck"], &loose[..]].concat());
+    assert!(said.contains("0 pages more would be kept, 0 more discarded."), "{said}");
+}
+
+#[test]
+fn a_recheck_keeps_the_better_of_two_discarded_pages() {
+    let one = prose(1, 30);
+    let near = paragraph(&one.replacen("river", "rivulet", 2));
+    let (kept, bad, good) = ("https://a.example/", "http://a.example/y", "https://a.example/y");
+    let bench = Bench::new();
+    stored(&bench, &[(kept, paragraph(&one)), (bad, near.clone()), (good, near)], &[]);
+    assert_eq!(bench.kept(), [kept]);
+    let strict = ["--similarity", "1", "--similarity-same-host", "1", "--distance", "0"];
+    bench.run(&[&["duplicates", "recheck", "--apply"], &strict[..]].concat());
+    assert_eq!(bench.kept(), [kept, good]);
+    bench.agrees("after the recheck");
+    bench.checked();
+}
+
+#[test]
+fn a_restore_without_an_index_does_not_claim_one() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    stored(&bench, &[(P, paragraph(&one)), (COPY, paragraph(&one))], &["--no-index"]);
+    let said = bench.run(&["duplicates", "restore", COPY]);
+    assert!(
+        said.contains("This directory has no index") && !said.contains("in the index"),
+        "{said}"
+    );
+    let output = crawl().args(["duplicates", "restore", COPY, "--data"]).arg(bench.data()).output();
+    let said = text(&output.unwrap().stderr);
+    assert!(said.contains(&format!("not changed: {COPY} (id ")), "{said}");
+}

@@ -119,10 +119,13 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
     let (request, done) = if args.undo {
         (Request::Discard { ids }, "discarded again")
     } else {
-        (
-            Request::Restore { ids },
-            "restored: in the index, and never merged with the other page again",
-        )
+        let done = if data.join("index/meta.json").exists() {
+            "restored: in the index, and never merged with the other page again"
+        } else {
+            "restored in the tables, and never merged with the other page again. This directory has no index \
+             (--no-index)"
+        };
+        (Request::Restore { ids }, done)
     };
     let answer = change(data, &request)?;
     match args.list.json {

@@ -78,7 +78,11 @@ impl Committer {
         let mut note = |id: u64, change: Change<()>| -> Result<()> {
             match settled(change)? {
                 None => answer.done += 1,
-                Some(why) => answer.not.push(format!("{id}: {why}")),
+                Some(why) => {
+                    let url = rows.by_id(id).and_then(|row| rows.entry(&row).ok());
+                    let url = url.map(|entry| format!("{} ", entry.url)).unwrap_or_default();
+                    answer.not.push(format!("{url}(id {id}): {why}"));
+                }
             }
             Ok(())
         };
