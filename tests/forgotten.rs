@@ -1,6 +1,6 @@
 //! Forgotten pages, and the fate of the copies that were discarded for them.
 
-use crate::helpers::{paragraph, stored};
+use crate::helpers::{crawled, paragraph, stored};
 use crate::support::{Bench, code, crawl, json_lines, prose, text};
 
 #[test]
@@ -52,4 +52,82 @@ fn a_host_is_named_with_its_port_where_its_pages_lie_at_another_one() {
     assert_eq!(json_lines(bench.run(&["export", "--host", "a.example"]).as_bytes()).len(), 1);
     bench.run(&["forget", "a.example:8080"]);
     assert!(bench.exported().is_empty());
+}
+
+#[test]
+fn a_dry_run_lists_the_pages_and_changes_nothing() {
+    let (bench, server) = crawled();
+    let host = format!("127.0.0.1:{}", server.port);
+    let before = bench.kept();
+    let said = bench.run(&["forget", "--dry-run", &host]);
+    for url in &before {
+        assert!(said.contains(&format!("kept       {url}")), "{url}: {said}");
+    }
+    assert!(said.contains("would be removed") && said.contains("nothing was changed"), "{said}");
+    assert_eq!(bench.kept(), before);
+    assert_eq!(std::fs::read(bench.data().join("decisions.jsonl")).unwrap_or_default(), b"");
+}
+
+#[test]
+fn undo_brings_a_forgotten_host_back_with_its_duplicates() {
+    let (bench, server) = crawled();
+    let host = format!("127.0.0.1:{}", server.port);
+    let state = || {
+        let mut rows: Vec<(String, String, String)> = bench
+            .rows(&[])
+            .iter()
+            .filter(|row| row["kind"] != "alias" && row["state"].is_null())
+            .map(|row| {
+                (row["url"].to_string(), row["of"]["url"].to_string(), row["kind"].to_string())
+            })
+            .collect();
+        rows.sort();
+        (bench.kept(), rows)
+    };
+    let before = state();
+    let texts = bench.exported();
+    assert!(!before.1.is_empty());
+    let output = crawl().args(["forget", &host, "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 0);
+    let said = text(&output.stdout);
+    assert!(said.contains("still contains the responses"), "{said}");
+    assert!(said.contains(&format!("crawl forget --undo {host}")), "{said}");
+    let warned = text(&output.stderr);
+    assert!(warned.contains("the next version requires --yes"), "{warned}");
+    assert!(bench.kept().is_empty());
+    let asked = server.asked().len();
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(bench.summary()["forgotten_seeds"], 1, "{}", bench.summary());
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains("Complete, except for forgotten seeds."), "{said}");
+    assert_eq!(server.asked().len(), asked);
+
+    let said = bench.run(&["forget", "--undo"]);
+    assert!(said.contains("brought back"), "{said}");
+    bench.checked();
+    bench.agrees("after undo");
+    assert_eq!(state(), before);
+    assert_eq!(bench.exported(), texts);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    assert!(server.asked().len() > asked, "they are fetched again");
+    assert!(bench.summary()["forgotten_seeds"].is_null());
+    // Once is enough.
+    assert_eq!(bench.tried(&["forget", "--undo"]), 1);
+}
+
+#[test]
+fn undo_of_a_page_whose_copy_is_kept_now_makes_it_a_duplicate_of_the_copy() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    let (kept, copy) = ("http://a.example/p", "http://a.example/longer/p");
+    stored(&bench, &[(kept, paragraph(&one)), (copy, paragraph(&one))], &[]);
+    bench.run(&["forget", "--yes", kept]);
+    assert_eq!(bench.kept(), [copy]);
+    bench.run(&["forget", "--yes", "b.example"]);
+    let said = bench.run(&["forget", "--undo", kept]);
+    assert!(said.contains("brought back 1 page"), "{said}");
+    assert_eq!(bench.kept(), [copy]);
+    assert!(bench.run(&["duplicates", "show", kept]).contains(copy));
+    bench.checked();
+    bench.agrees("after undo");
 }

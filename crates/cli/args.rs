@@ -172,14 +172,9 @@ pub(crate) enum Command {
     Stream(StreamArgs),
     /// Remove a page or a host from the index and the tables, and never fetch it again
     #[command(
-        after_help = "Examples:\n  crawl forget https://example.org/page\n  crawl forget example.org"
+        after_help = "Examples:\n  crawl forget --dry-run example.org\n  crawl forget --yes https://example.org/page\n  crawl forget --undo"
     )]
-    Forget {
-        /// The URL, or the host: a.example (http and https), a.example:8080
-        url_or_host: String,
-        #[command(flatten)]
-        data: Data,
-    },
+    Forget(ForgetArgs),
     /// Show the contents of a data directory, and whether the crawl is complete
     #[command(
         after_help = "Examples:\n  crawl status\n  crawl status --json --data one --data two"
@@ -571,4 +566,23 @@ pub(crate) enum LogFormat {
     Jsonl,
     /// A CSV table for spreadsheets
     Csv,
+}
+
+/// Arguments of `forget`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ForgetArgs {
+    /// The URL, or the host: a.example (http and https), a.example:8080
+    #[arg(required_unless_present = "undo")]
+    pub(crate) url_or_host: Option<String>,
+    /// List the pages that would be removed; change nothing
+    #[arg(long, conflicts_with_all = ["yes", "undo"])]
+    pub(crate) dry_run: bool,
+    /// Remove without a question; the next version requires it if there is no terminal
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Bring back the removed pages of this URL or host [default: of the last one] from the archive
+    #[arg(long)]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) data: Data,
 }

@@ -68,6 +68,9 @@ fn headline(summary: &Summary) -> String {
         (None, _) if summary.deferred_urls > 0 => {
             "Done, but for what could not be reached.".to_owned()
         }
+        (None, _) if summary.forgotten_seeds > 0 => {
+            "Complete, except for forgotten seeds.".to_owned()
+        }
         (None, _) => "Complete.".to_owned(),
     }
 }
@@ -129,6 +132,13 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
         writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
     }
     print_failed_seeds(&mut out, summary)?;
+    if summary.forgotten_seeds > 0 {
+        writeln!(
+            out,
+            "  forgotten    {:>9}   seeds that `crawl forget` excluded; to fetch them: crawl forget --undo",
+            number(summary.forgotten_seeds)
+        )?;
+    }
     if summary.deferred_urls > 0 {
         writeln!(
             out,

@@ -1,28 +1,22 @@
-//! `crawl duplicates restore` and `keep`, `crawl forget`.
+//! `crawl duplicates restore` and `keep`.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_data::{Answer, DuplicateKind, Heads, Request, Row, Rows, must_exist, read_only, tables};
-use hapax_dedup::Policy;
-use hapax_extract::Recipe;
-use hapax_url::{UrlLimits, normalize};
-use url::Url;
+use hapax_data::{Answer, DuplicateKind, Heads, Request, Row, Rows, must_exist, tables};
 
 use super::duplicates::{json_row, table};
 use super::sink::Sink;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::change::change;
-use crate::data::saved;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, coded};
 use crate::output::{self, counted, escape, line, number};
 use hapax_report::shell_path;
 use hapax_report::wanted;
 
 /// Fails if there is no crawl, so that a mistyped path creates no data directory.
-fn holds_pages(data: &Path) -> Result<()> {
+pub(super) fn holds_pages(data: &Path) -> Result<()> {
     must_exist(data)?;
     if data.join("crawl.toml").exists() || data.join("dedup").exists() {
         return Ok(());
@@ -36,7 +30,7 @@ fn holds_pages(data: &Path) -> Result<()> {
     ))
 }
 
-fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
+pub(super) fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
     // If nothing was done, the reasons suffice.
     if !quiet && (answer.done > 0 || answer.not.is_empty()) {
         writeln!(std::io::stdout(), "{done}.")?;
@@ -205,101 +199,4 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
         shell_path(data)
     );
     told(&answer, &done, quiet)
-}
-
-pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
-    holds_pages(data)?;
-    let url = Url::parse(what).ok().filter(|_| what.contains("://"));
-    // Crawls have only these schemes; documents of `dedup` may have any name.
-    if let Some(url) = url.as_ref().filter(|url| !matches!(url.scheme(), "http" | "https" | "file"))
-    {
-        let tables = read_only(data, Policy::default(), Recipe::default().name())?;
-        let known = tables.map(|(store, _)| store.id_of(url.as_str().as_bytes())).transpose()?;
-        if known.flatten().is_none() {
-            let what = format!(
-                "{what}: no page or document with this URL or id. `crawl search` finds URLs"
-            );
-            return Err(coded(USAGE, what));
-        }
-    }
-    let answer = match url {
-        None => {
-            let host = host(what)?;
-            has_no_other_port(data, &host)?;
-            change(data, &Request::Forget { url_or_host: host })?
-        }
-        Some(url) => {
-            let limits = saved(data)?.unwrap_or_default().settings.url_limits()?;
-            // As the crawl normalises it now, and as before it had --sort-query. Without --sort-query another order
-            // of parameters is another page.
-            let typed = UrlLimits { sort_query: false, ..limits.clone() };
-            let forget = |limits: &UrlLimits| {
-                let url = normalize(&url, limits).unwrap_or_else(|_| url.clone());
-                change(data, &Request::Forget { url_or_host: url.into() })
-            };
-            let answer = forget(&limits)?;
-            if answer.done == 0 && limits.sort_query { forget(&typed)? } else { answer }
-        }
-    };
-    let done = match answer.done {
-        0 => "no stored page; the crawl will not fetch it from now on".to_owned(),
-        done => format!(
-            "removed {} from the index and the tables; never fetched again. The archive in pages/ still \
-             contains the responses",
-            counted(done, "page")
-        ),
-    };
-    told(&answer, &done, quiet)
-}
-
-/// # Errors
-/// The host has no pages, but other ports of it do. A forgotten page is never fetched again, which cannot be
-/// reverted.
-fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
-    let name = |url: &Url| url.host_str().map(str::to_owned);
-    let wanted = Url::parse(&format!("http://{host}/")).ok().and_then(|url| name(&url));
-    let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? else {
-        return Ok(());
-    };
-    let mut others: BTreeMap<String, u64> = BTreeMap::new();
-    for record in store.snapshot().records() {
-        let key = record?.key;
-        let Some(url) = std::str::from_utf8(&key).ok().and_then(|key| Url::parse(key).ok()) else {
-            continue;
-        };
-        let found = hapax_url::host_key(&url);
-        // Without a port, both http and https are meant.
-        if found.strip_suffix(":443").unwrap_or(&found) == host || found == host {
-            return Ok(());
-        }
-        if name(&url) == wanted {
-            *others.entry(found).or_default() += 1;
-        }
-    }
-    if others.is_empty() {
-        return Ok(());
-    }
-    let others: Vec<String> = others
-        .iter()
-        .map(|(host, pages)| format!("{host} ({})", counted(*pages, "page")))
-        .collect();
-    let what = format!(
-        "the data directory has no page of {host}, but pages of {}. Give one of these hosts",
-        others.join(", ")
-    );
-    Err(coded(USAGE, what))
-}
-
-/// A host as the logs write it, with its port.
-fn host(text: &str) -> Result<String> {
-    let url = Url::parse(&format!("http://{text}/")).ok().filter(|url| url.path() == "/");
-    let Some(url) = url else {
-        return Err(coded(
-            USAGE,
-            format!(
-                "{text:?} is neither a URL nor a host: write https://a.example/page or a.example"
-            ),
-        ));
-    };
-    Ok(hapax_url::host_key(&url))
 }

@@ -20,7 +20,8 @@ pub(crate) mod export;
 mod extract;
 mod feed;
 mod find;
-pub(crate) mod inspect;
+pub(crate) mod forget;
+mod inspect;
 mod main_job;
 mod man;
 mod pages;
@@ -86,9 +87,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.data, common.quiet),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Stream(args)) => stream::run(&args),
-        Some(Command::Forget { url_or_host, data }) => {
-            change::forget(&url_or_host, &data.data, common.quiet)
-        }
+        Some(Command::Forget(args)) => forget::run(&args, common.quiet),
         Some(Command::Status { json, cluster, cluster_name, data }) => {
             match cluster.filter(|address| !address.is_empty()) {
                 Some(cluster) => workers::run(json, cluster, cluster_name),

@@ -27,19 +27,19 @@ use hapax_data::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool,
 use hapax_data::{Discarded, DiscardedOf};
 
 /// A discarded page that is added to the index.
-struct Found {
-    record: Record,
-    title: String,
-    text: String,
+pub(super) struct Found {
+    pub(super) record: Record,
+    pub(super) title: String,
+    pub(super) text: String,
     /// Its visible text outside the main text.
-    other: String,
-    language: String,
-    stored_at: String,
-    canonical: bool,
+    pub(super) other: String,
+    pub(super) language: String,
+    pub(super) stored_at: String,
+    pub(super) canonical: bool,
     /// The comparison text for later pages.
-    page_text: Option<PageText>,
+    pub(super) page_text: Option<PageText>,
     /// JSON of its [`PageMeta`].
-    meta: String,
+    pub(super) meta: String,
 }
 
 impl Committer {
@@ -105,6 +105,9 @@ impl Committer {
             Request::Forget { url_or_host } => {
                 answer.done += self.forget_wanted(&rows, &texts, url_or_host, by)?;
             }
+            Request::Unforget { url_or_host } => {
+                answer = self.unforget(&texts, url_or_host.as_deref(), by)?;
+            }
         }
         self.commit_as_it_is()?;
         self.search.look_up_again();
@@ -135,6 +138,8 @@ impl Committer {
             of: Some(entry.of.url),
             new_id: Some(new_id),
             old_id: None,
+            warc: None,
+            bytes: None,
             by,
         })?;
         Ok(())
@@ -178,6 +183,8 @@ impl Committer {
             // Duplicates of this page are, from now on, duplicates of the other page.
             new_id: Some(of),
             old_id: Some(own),
+            warc: None,
+            bytes: None,
             by,
         })?;
         Ok(())
@@ -238,6 +245,8 @@ impl Committer {
             of: Some(other_url),
             new_id: Some(new_id),
             old_id: Some(other.id),
+            warc: None,
+            bytes: None,
             by,
         })?;
         Ok(())
@@ -309,6 +318,8 @@ impl Committer {
             of: None,
             new_id: None,
             old_id: None,
+            warc: None,
+            bytes: None,
             by: DecidedBy::Crawl,
         })
     }
@@ -351,6 +362,8 @@ impl Committer {
             of: Some(line.url),
             new_id: Some(other),
             old_id: Some(own),
+            warc: None,
+            bytes: None,
             by: DecidedBy::Recheck,
         })
     }
@@ -552,7 +565,7 @@ impl Committer {
         Ok(found)
     }
 
-    fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
+    pub(super) fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
         if let Some(text) = &found.page_text {
             let packed = PackedText::of(text);
             let compared = Arc::new(Compared::new(text.clone()));

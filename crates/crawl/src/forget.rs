@@ -1,11 +1,15 @@
 //! Forgets a page or a host: its pages leave index and store and are never fetched again.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::Result;
 use hapax_data::DecidedBy;
 use hapax_data::DuplicateKind;
+use hapax_dedup::Record;
+use hapax_index::StoredPage;
 use hapax_url::host_key;
+use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::Committer;
@@ -34,6 +38,8 @@ impl Committer {
             of: None,
             new_id: None,
             old_id: None,
+            warc: None,
+            bytes: None,
             by,
         };
         let is_url = url_or_host.contains("://");
@@ -67,7 +73,11 @@ impl Committer {
             removed += 1;
             let name = String::from_utf8_lossy(&record.key);
             self.tell_forgotten(&name)?;
-            let bytes = texts.page(id).map_or(0, |page| page.bytes);
+            let page = texts.page(id);
+            let bytes = page.as_ref().map_or(0, |page| page.bytes);
+            if record.tokens > 0 {
+                self.log_removed(rows, &record, page, decision(Action::Removed))?;
+            }
             let copies = copies.remove(&id).unwrap_or_default();
             if record.of.is_none()
                 && record.tokens > 0
@@ -91,5 +101,34 @@ impl Committer {
             }
         }
         Ok(removed)
+    }
+
+    /// Logs what [`unforget`](Self::unforget) needs to bring a page back. `removed` names the URL or host.
+    fn log_removed(
+        &mut self,
+        rows: &Rows,
+        record: &Record,
+        page: Option<StoredPage>,
+        removed: Decision,
+    ) -> Result<()> {
+        let logged = rows.by_id(record.id).map_or(0, |row| u64::from(row.bytes));
+        let bytes = Some(page.as_ref().map_or(logged, |page| page.bytes));
+        let place = page.map(|page| page.stored_at).filter(|place| !place.is_empty());
+        let warc = match place {
+            Some(place) => Some(place),
+            None => self.text_in_archive(rows, record)?,
+        };
+        let url = String::from_utf8_lossy(&record.key).into_owned();
+        let time = format_time(UNIX_EPOCH + Duration::from_secs(record.time));
+        self.decide(&Decision { time, of: Some(removed.url), url, warc, bytes, ..removed })
+    }
+
+    /// Returns the place in the archive of the text of a discarded page: that of the kept page if the texts are equal.
+    fn text_in_archive(&self, rows: &Rows, record: &Record) -> Result<Option<String>> {
+        let decided = self.logs.decisions.row_of(&String::from_utf8_lossy(&record.key));
+        let row = rows.by_id(record.id).or_else(|| rows.by_id(decided?));
+        let Some(row) = row else { return Ok(None) };
+        let line = rows.line(&row)?;
+        Ok(if line.level.as_deref() == Some("text") { line.of.warc } else { line.warc })
     }
 }

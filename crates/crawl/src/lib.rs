@@ -63,6 +63,7 @@ mod sink;
 mod sitemap_origin;
 mod stats;
 mod summary;
+mod unforget;
 mod upgrade;
 mod url_rules;
 mod verdicts;

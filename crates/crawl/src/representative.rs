@@ -189,6 +189,8 @@ impl Committer {
             of: Some(line.url),
             new_id: Some(id),
             old_id: Some(best.id),
+            warc: None,
+            bytes: None,
             by: DecidedBy::Representative,
         })
     }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use hapax_data::{Again, SkipReason, Skipped};
+use hapax_data::{Again, Decisions, SkipReason, Skipped};
 use hapax_frontier::Frontier;
+use hapax_url::host_key;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -59,6 +60,15 @@ impl Seeds {
 
     pub(crate) fn holds(&self, url: &str) -> bool {
         self.all.contains(url)
+    }
+
+    /// Returns the number of seeds that are forgotten, or whose host is.
+    pub(crate) fn forgotten(&self, decisions: &Decisions) -> u64 {
+        let is_forgotten = |seed: &&String| {
+            let host = Url::parse(seed).map(|url| host_key(&url)).unwrap_or_default();
+            decisions.forgotten(seed, &host)
+        };
+        self.all.iter().filter(is_forgotten).count() as u64
     }
 
     pub(crate) fn failure(&self, url: &str) -> Option<&FailedSeed> {

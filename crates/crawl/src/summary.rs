@@ -100,6 +100,9 @@ pub struct Summary {
     /// Seeds that were not fetched, or whose page was not used: the first 100 by URL.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_seeds: Vec<FailedSeed>,
+    /// Number of seeds that are not requested because `crawl forget` removed them or their host.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub forgotten_seeds: u64,
     /// The hosts with the most fetched pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostLine>,
@@ -115,6 +118,10 @@ pub struct Summary {
     /// Whether `crawl upgrade` would change something. Earlier versions did not write it.
     #[serde(default = "is_of_before")]
     pub needs_upgrade: bool,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 const fn is_of_before() -> bool {
@@ -177,6 +184,7 @@ impl Summary {
             responses: stats.answers.load(Relaxed),
             data: data.display().to_string(),
             failed_seeds: Vec::new(),
+            forgotten_seeds: 0,
             hosts: Vec::new(),
             shared: false,
             unreached: false,
@@ -211,6 +219,7 @@ impl Summary {
         self.responses += other.responses;
         self.failed_seeds.extend(other.failed_seeds);
         self.failed_seeds.truncate(Self::FAILED_SEEDS);
+        self.forgotten_seeds = both(self.forgotten_seeds, other.forgotten_seeds);
         self.complete = (self.time.is_empty() || self.complete) && other.complete;
         self.stopped = self.stopped.or(other.stopped);
         self.time = self.time.max(other.time);

@@ -28,6 +28,10 @@ pub enum Action {
     ForgetHost,
     /// The page of a row was fetched again and has changed.
     Supersede,
+    /// A page was removed because it, or its host (`of`), was forgotten. `time` is that of its fetch.
+    Removed,
+    /// A page or host is no longer forgotten.
+    Unforget,
 }
 
 /// One line of decisions.jsonl.
@@ -51,6 +55,12 @@ pub struct Decision {
     /// The former number of the other page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_id: Option<u64>,
+    /// Of a removed page: `FILE:OFFSET` of the record in the archive that has its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warc: Option<String>,
+    /// Of a removed page: the size of its body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// The person or rule that decided.
     pub by: DecidedBy,
 }
@@ -62,6 +72,17 @@ pub struct Forgotten(RwLock<HashSet<String>>);
 impl Forgotten {
     fn add(&self, url_or_host: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(url_or_host.to_owned());
+    }
+
+    fn remove(&self, url_or_host: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(url_or_host);
+    }
+
+    /// Returns a set of one page or host.
+    pub(crate) fn of(url_or_host: &str) -> Self {
+        let set = Self::default();
+        set.add(url_or_host);
+        set
     }
 
     /// Returns whether a page, or its whole host, is forgotten.
@@ -195,6 +216,8 @@ impl Decisions {
                 rows.into_iter().chain(decision.id).for_each(|id| self.end(id));
             }
             Action::Forget | Action::ForgetHost => self.forgotten.add(url),
+            Action::Unforget => self.forgotten.remove(url),
+            Action::Removed => {}
         }
     }
 
@@ -291,6 +314,8 @@ mod tests {
             of: Some(of.into()),
             new_id: None,
             old_id: None,
+            warc: None,
+            bytes: None,
             by: DecidedBy::Person,
         }
     }

@@ -23,6 +23,7 @@ mod export;
 mod feed;
 pub mod files;
 mod filter;
+mod forgotten;
 pub mod inputs;
 mod kind;
 mod lines;
@@ -72,6 +73,7 @@ pub use error::{Context, Error, Result, unreadable, unwritable};
 pub use export::{CSV_COLUMNS, Export, ExportedPage, StoredFeatures, copies};
 pub use feed::{FeedWriter, UrlFilter, WholeFeed, read_feed};
 pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};
+pub use forgotten::{Forgettable, Removal, removal};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{
     Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence,

@@ -34,6 +34,11 @@ pub enum Request {
         /// The page or host.
         url_or_host: String,
     },
+    /// Undo [`Forget`](Self::Forget).
+    Unforget {
+        /// The page or host; without it, the last one that was forgotten.
+        url_or_host: Option<String>,
+    },
 }
 
 /// The answer to a request.

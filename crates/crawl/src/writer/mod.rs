@@ -81,6 +81,8 @@ pub(crate) struct Ended {
     /// Whether a seed was ever fetched for this data directory; `None` if unknown.
     pub(crate) seed_fetched: Option<bool>,
     pub(crate) failed_seeds: Vec<FailedSeed>,
+    /// Number of seeds that are forgotten.
+    pub(crate) forgotten_seeds: u64,
 }
 
 /// Interval of progress lines in the log.
@@ -159,6 +161,7 @@ impl Writer {
         let mut summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
         summary.shared = self.committer.is_shared();
         summary.failed_seeds = self.committer.seeds.failures(Summary::FAILED_SEEDS);
+        summary.forgotten_seeds = self.committer.seeds.forgotten(self.committer.decisions());
         if !summary.shared {
             summary.name_hosts(&self.stats, &*self.frontier);
         }
@@ -189,6 +192,7 @@ impl Writer {
                         elapsed: self.committer.elapsed(),
                         seed_fetched: self.committer.run.seed_fetched,
                         failed_seeds: self.committer.seeds.failures(Summary::FAILED_SEEDS),
+                        forgotten_seeds: self.committer.seeds.forgotten(self.committer.decisions()),
                     };
                     self.committer.close()?;
                     Ok(ended)
