@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hapax_dedup::Record;
 use hapax_index::{Searcher, StoredPage};
-use hapax_url::{host_key, site_name};
+use hapax_url::{host_key, registrable_site};
 use serde::Serialize;
 use url::Url;
 
@@ -48,7 +48,7 @@ pub struct ExportedPage {
 pub struct StoredFeatures {
     /// Host, with a port that is not 80.
     pub host: String,
-    /// [Site](hapax_url::site_name).
+    /// [Site](hapax_url::registrable_site).
     pub site: String,
     /// Fingerprint in hexadecimal digits; null without tables.
     pub fingerprint: Option<String>,
@@ -67,7 +67,7 @@ impl StoredFeatures {
         let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
             host: url.as_ref().map(host_key).unwrap_or_default(),
-            site: url.as_ref().map(site_name).unwrap_or_default(),
+            site: url.as_ref().map(registrable_site).unwrap_or_default(),
             fingerprint: record.map(|record| record.fingerprint.to_string()),
             sketch: record.and_then(|r| r.sketch.as_ref()).map(|sketch| digits(sketch.as_bytes())),
             token_count: record.map(|record| record.tokens),

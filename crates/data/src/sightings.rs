@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, UNIX_EPOCH};
 
-use hapax_url::{host_key, site_name};
+use hapax_url::{host_key, registrable_site};
 use hapax_warc::{format_time, parse_time};
 use serde::Serialize;
 use url::Url;
@@ -20,7 +20,7 @@ pub struct Sighted {
     pub copies: u64,
     /// Number of distinct hosts (with their ports) of the page and these copies.
     pub hosts: u64,
-    /// Number of distinct [sites](site_name) of the page and these copies.
+    /// Number of distinct [sites](registrable_site) of the page and these copies.
     pub sites: u64,
     /// Time of the first sighting (RFC 3339): the fetch of the page, or the log line of a copy.
     pub first_seen: String,
@@ -73,7 +73,8 @@ impl<'r> Sightings<'r> {
         let from = self.copies.partition_point(|copy| copy.of < id);
         let rest = self.copies.get(from..).unwrap_or_default();
         let copies = rest.get(..rest.partition_point(|copy| copy.of == id)).unwrap_or_default();
-        let own = Url::parse(url).map(|url| (host_key(&url), site_name(&url))).unwrap_or_default();
+        let own =
+            Url::parse(url).map(|url| (host_key(&url), registrable_site(&url))).unwrap_or_default();
         let mut sites = HashSet::from([own.1]);
         let mut hosts = HashSet::from([own.0.as_str()]);
         // Copies are sorted by host.
@@ -112,9 +113,10 @@ fn kept(heads: &Heads<'_>, row: &Row) -> Result<Option<u64>> {
 
 /// Returns the site of a host as the log names it, with its port.
 fn site_of(host: &str) -> String {
-    // The log names the port of https, which sites ignore.
+    // The log names the port of https, which is its default.
     let host = host.strip_suffix(":443").unwrap_or(host);
-    Url::parse(&format!("http://{host}/")).map_or_else(|_| host.to_owned(), |url| site_name(&url))
+    Url::parse(&format!("http://{host}/"))
+        .map_or_else(|_| host.to_owned(), |url| registrable_site(&url))
 }
 
 #[cfg(test)]
@@ -130,7 +132,7 @@ mod tests {
 
     const HOSTS: [&str; 5] =
         ["a.example", "www.a.example:443", "b.example:8080", "b.example", "www.b.example"];
-    const SITES: [&str; 5] = ["a.example", "a.example", "b.example:8080", "b.example", "b.example"];
+    const SITES: [&str; 5] = ["a.example", "a.example", "b.example", "b.example", "b.example"];
 
     /// A line of the log: its kept page, host, second, and whether it redirects or is restored.
     type Line = (u64, usize, u64, bool, bool);

@@ -24,6 +24,7 @@ mod limits;
 mod measure;
 mod metadata;
 mod model;
+mod near_heading;
 mod numbers;
 mod others;
 mod page_type;

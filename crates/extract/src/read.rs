@@ -18,6 +18,7 @@ use crate::lang::{Sample, stopwords};
 use crate::limits::Limits;
 use crate::metadata::{self, Metadata};
 use crate::model::model;
+use crate::near_heading::lines_near;
 use crate::page_type::{PageType, page_type};
 use crate::parse::{is_xml, parse, parse_as};
 use crate::scan::scan;
@@ -65,16 +66,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let title = one_line(&page.title, limits);
     document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
     document.heading = main_heading(&page, &choices, url).unwrap_or_default();
-    let lines = metadata::lines_near(&page.blocks, &document.heading);
-    let surroundings = metadata::Surroundings {
-        url,
-        language,
-        declared_language: page.lang.as_deref(),
-        lines: &lines,
-    };
-    let absolute = |href: &str| join(&base, href.trim(), limits).filter(is_http);
-    document.metadata =
-        metadata::choose(std::mem::take(&mut page.gathered), &surroundings, absolute);
+    document.metadata = metadata_of(&mut page, &document, &choices, (url, &base, language), limits);
     let blocks = std::mem::take(&mut page.blocks);
     document.blocks = blocks
         .into_iter()
@@ -107,6 +99,29 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         truncated,
         ..document
     }
+}
+
+/// Chooses the metadata; `of` is the URL of the page, its base URL and its language.
+fn metadata_of(
+    page: &mut blocks::Page,
+    document: &Document,
+    choices: &[Choice],
+    of: (&Url, &Url, &str),
+    limits: &Limits,
+) -> Metadata {
+    let (url, base, language) = of;
+    let gathered = std::mem::take(&mut page.gathered);
+    let first_text = choices.iter().position(|choice| choice.reason == Reason::Text);
+    let lines = lines_near(&page.blocks, &document.heading, first_text);
+    let surroundings = metadata::Surroundings {
+        url,
+        canonical: document.canonical.as_ref(),
+        language,
+        declared_language: page.lang.as_deref(),
+        lines: &lines,
+    };
+    let absolute = |href: &str| join(base, href.trim(), limits).filter(is_http);
+    metadata::choose(gathered, &surroundings, absolute)
 }
 
 fn is_http(url: &Url) -> bool {

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use hapax_data::{DataDir, PageMeta, files, parse_moment, stored_page, unwritable};
-use hapax_extract::jieba;
+use hapax_extract::{Date, jieba};
 use hapax_index::{Index, Page, Searcher, StoredPage};
 use hapax_url::{host_key, registrable_site};
 use url::Url;
@@ -58,9 +58,13 @@ fn add(index: &mut Index, page: StoredPage, archive: &Path) -> Result<()> {
         if !text.thin {
             other = document.other_text();
         }
-        if meta.is_empty() {
-            meta = PageMeta::of(&document, hapax_extract::Date::of_text(&page.fetched)).to_json();
+        let mut found = PageMeta::of(&document, Date::of_text(&page.fetched));
+        // Those of robots.txt and of headers are not in the archived body.
+        let before = PageMeta::from_json(&meta).reservations;
+        if !before.is_empty() {
+            found.reservations = before;
         }
+        meta = found.to_json();
     }
     Ok(index.add(&Page {
         id: page.id,

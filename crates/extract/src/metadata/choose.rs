@@ -8,13 +8,16 @@ use super::date::Moment;
 use super::date_text::{Order, declared, visible};
 use super::gather::Gathered;
 use super::limits::{MAX_DATE_TEXT, MAX_DATES};
-use super::{Metadata, url_date};
+use super::url_date;
+use super::values::Metadata;
 use MetadataSource::{DublinCore, JsonLd, Link, Meta, Microdata, OpenGraph, Text, Time};
 
 /// The page around the declarations.
 #[derive(Debug)]
 pub(crate) struct Surroundings<'a> {
     pub(crate) url: &'a Url,
+    /// The canonical address that the page declares.
+    pub(crate) canonical: Option<&'a Url>,
     /// Detected language, and the language that the page declares.
     pub(crate) language: &'a str,
     pub(crate) declared_language: Option<&'a str>,
@@ -116,9 +119,9 @@ fn dates(candidates: &Candidates, page: &Surroundings<'_>) -> (Dates, Dates) {
     };
     let mut published = read(Field::Published, &DATES);
     published.extend(read(Field::Published, &[Time]));
-    published.extend(
-        url_date::date(page.url).map(|date| (Moment { date, clock: None }, MetadataSource::Url)),
-    );
+    let urls = [Some(page.url), page.canonical].into_iter().flatten();
+    let of_url = |date| (Moment { date, clock: None }, MetadataSource::Url);
+    published.extend(urls.filter_map(url_date::date).map(of_url));
     published.extend(read(Field::Published, &[Text]));
     let line = page.lines.iter().filter(|line| line.len() <= MAX_DATE_TEXT);
     published.extend(line.filter_map(|line| visible(line, order)).map(|moment| (moment, Text)));

@@ -3,6 +3,7 @@
 use super::date::{Clock, Date, Moment};
 use super::limits::MAX_DATE_TEXT;
 use super::months::month;
+use crate::lang::is_cjk;
 
 /// Maximum number of tokens of a text that are read.
 const MAX_TOKENS: usize = 96;
@@ -143,7 +144,7 @@ fn tokens(text: &str) -> Vec<Token> {
                 *length += 1;
             }
             (Some(Kind::Word(word)), c)
-                if c.is_alphabetic() && !crate::is_cjk(c) && !word.ends_with(crate::is_cjk) =>
+                if c.is_alphabetic() && !is_cjk(c) && !word.ends_with(is_cjk) =>
             {
                 word.extend(c.to_lowercase());
             }
@@ -238,7 +239,7 @@ fn numbers(tokens: &[Token], order: Order, declared: bool) -> Option<(Date, usiz
         // Two digits in a visible line may be a version.
         None => {
             let short = year.number(2..=2).filter(|_| declared || mark.is_mark(&['/']))?;
-            short + if short < 70 { 2000 } else { 1900 }
+            short_year(short)
         }
     };
     let month_first = order == Order::MonthFirst && !mark.is_mark(&['.']);
@@ -254,8 +255,8 @@ fn day_and_name(tokens: &[Token]) -> Option<(Date, usize)> {
     let mut at = 1 + skipped(tokens.get(1..)?, &['.', ',', '-', '/', '\'', 'º'], &ending);
     let month = month(tokens.get(at)?.word()?)?;
     at += 1;
-    at += skipped(tokens.get(at..)?, &['.', ',', '-', '/', '\''], &["de", "of", "del", "г"]);
-    let year = year(tokens.get(at)?)?;
+    at += skipped(tokens.get(at..)?, &['.', ',', '-', '/', '\'', '’'], &["de", "of", "del", "г"]);
+    let year = year(tokens, at)?;
     Some((civil(year, month.into(), day)?, at + 1))
 }
 
@@ -265,13 +266,26 @@ fn name_and_day(tokens: &[Token]) -> Option<(Date, usize)> {
     let mut at = 1 + skipped(tokens.get(1..)?, &['.', '-', '/'], &["the"]);
     let day = tokens.get(at)?.number(1..=2)?;
     at += 1;
-    at += skipped(tokens.get(at..)?, &['.', ',', '-', '/'], &["st", "nd", "rd", "th", "of"]);
-    let year = year(tokens.get(at)?)?;
+    at += skipped(
+        tokens.get(at..)?,
+        &['.', ',', '-', '/', '\'', '’'],
+        &["st", "nd", "rd", "th", "of"],
+    );
+    let year = year(tokens, at)?;
     Some((civil(year, month.into(), day)?, at + 1))
 }
 
-fn year(token: &Token) -> Option<u64> {
-    token.number(4..=4)
+/// Returns the year at this token: four digits, or two after an apostrophe.
+fn year(tokens: &[Token], at: usize) -> Option<u64> {
+    let token = tokens.get(at)?;
+    let apostrophe = || tokens.get(at.checked_sub(1)?).filter(|token| token.is_mark(&APOSTROPHES));
+    token.number(4..=4).or_else(|| Some(short_year(apostrophe().and(token.number(2..=2))?)))
+}
+
+const APOSTROPHES: [char; 2] = ['\'', '’'];
+
+const fn short_year(year: u64) -> u64 {
+    year + if year < 70 { 2000 } else { 1900 }
 }
 
 /// Maximum number of marks and words between two parts of a date.
@@ -400,6 +414,8 @@ mod tests {
             ("13/3/2026", "2026-03-13"),
             ("3/13/2026", "2026-03-13"),
             ("13.3.26", "2026-03-13"),
+            ("Mar 1 '26", "2026-03-01"),
+            ("1 March ’26", "2026-03-01"),
         ] {
             assert_eq!(read(value, Order::DayFirst), expected, "{value}");
         }

@@ -82,8 +82,8 @@ impl Gathered {
         if attributes.itemprop.is_some() || attributes.itemtype.is_some() {
             self.microdata(element, attributes, place.depth);
         }
-        if !attributes.class.is_empty() {
-            self.by_class(attributes.class, place.depth, own);
+        for name in [attributes.class, attributes.id].into_iter().filter(|name| !name.is_empty()) {
+            self.by_class(name, element, place.depth, &own);
         }
     }
 
@@ -107,8 +107,13 @@ impl Gathered {
                 return;
             };
             // Longer text is a paragraph, not a value.
-            if text.len() <= MAX_CAPTURED {
-                self.candidates.add(field, source, rank, &text);
+            if text.len() > MAX_CAPTURED {
+                continue;
+            }
+            self.candidates.add(field, source, rank, &text);
+            // A byline often has the date too.
+            if (field, source) == (Field::Author, MetadataSource::Text) {
+                self.candidates.add(Field::Published, source, rank + 1, &text);
             }
         }
     }
@@ -213,7 +218,10 @@ impl Gathered {
                 _ => value,
             };
             match value {
-                Some(value) => self.candidates.add(field, MetadataSource::Microdata, 0, value),
+                Some(value) => {
+                    let rank = if word == "dateCreated" { 2 } else { 0 };
+                    self.candidates.add(field, MetadataSource::Microdata, rank, value);
+                }
                 None if field != Field::Picture => {
                     self.capture(depth, field, MetadataSource::Microdata, 1);
                 }
@@ -236,14 +244,14 @@ impl Gathered {
         self.items.push(Item { depth, kind });
     }
 
-    /// Visible lines that templates mark by their class.
-    fn by_class(&mut self, class: &str, depth: usize, own: impl Fn() -> bool) {
+    /// Visible lines that templates mark by their class or id. An `<abbr>` has the whole date in its title.
+    fn by_class(&mut self, class: &str, element: &Element, depth: usize, own: impl Fn() -> bool) {
         if class.len() > MAX_CLASS {
             return;
         }
         let has = |words: &[&str]| {
             let mut tokens = class.split_ascii_whitespace();
-            tokens.any(|token| words.iter().any(|word| token.eq_ignore_ascii_case(word)))
+            tokens.any(|token| words.iter().any(|word| is_same(token, word)))
         };
         let dated = || ["ublish", "date", "Date"].iter().any(|part| class.contains(part));
         if has(&AUTHOR_CLASSES) {
@@ -257,9 +265,18 @@ impl Gathered {
             } else {
                 Field::Published
             };
-            self.capture(depth, field, MetadataSource::Text, 0);
+            match element.attr("title").filter(|_| element.name() == "abbr") {
+                Some(title) => self.candidates.add(field, MetadataSource::Text, 0, title),
+                None => self.capture(depth, field, MetadataSource::Text, 0),
+            }
         }
     }
+}
+
+/// Compares without case, and a low line as a hyphen.
+fn is_same(token: &str, word: &str) -> bool {
+    let plain = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    token.len() == word.len() && token.bytes().map(plain).eq(word.bytes())
 }
 
 /// Separates captured parts of text.
@@ -269,27 +286,45 @@ const MAX_PROPERTIES: usize = 8;
 /// Maximum length of a class in which words are searched, in bytes.
 const MAX_CLASS: usize = 128;
 
-const AUTHOR_CLASSES: [&str; 12] = [
+const AUTHOR_CLASSES: [&str; 11] = [
     "author",
     "byline",
     "author-name",
     "authorname",
-    "author_name",
     "entry-author",
     "post-author",
     "article-author",
     "byline-name",
-    "article__author",
-    "byline__name",
+    "article--author",
+    "byline--name",
     "p-author",
 ];
-const DATE_CLASSES: [&str; 6] =
-    ["time", "timestamp", "pubtime", "post-time", "dateline", "dtreviewed"];
+const DATE_CLASSES: [&str; 19] = [
+    "time",
+    "timestamp",
+    "pubtime",
+    "post-time",
+    "dateline",
+    "dtreviewed",
+    "posted",
+    "postinfo",
+    "post-info",
+    "post-meta",
+    "postmeta",
+    "postmetadata",
+    "entry-meta",
+    "article-meta",
+    "meta",
+    "info",
+    "article-info",
+    "post-byline",
+    "byline-text",
+];
 
 fn field_of_property(name: &str, context: ItemKind) -> Option<Field> {
     match (context, name) {
         (ItemKind::Named(field), "name") => Some(field),
-        (ItemKind::Page, "datePublished" | "dateCreated" | "uploadDate") => Some(Field::Published),
+        (ItemKind::Page, "datePublished" | "dateCreated") => Some(Field::Published),
         (ItemKind::Page, "dateModified") => Some(Field::Modified),
         (ItemKind::Page, "author" | "creator") => Some(Field::Author),
         (ItemKind::Page, "publisher") => Some(Field::SiteName),
@@ -302,9 +337,19 @@ fn field_of_property(name: &str, context: ItemKind) -> Option<Field> {
 
 /// Returns whether an item of this type is about the page, not about a part of it.
 fn describes_the_page(name: &str) -> bool {
-    ["Article", "Posting", "Page", "Blog", "CreativeWork", "Recipe", "Report", "Product"]
-        .iter()
-        .any(|part| name.contains(part))
+    [
+        "Article",
+        "Posting",
+        "Page",
+        "Blog",
+        "CreativeWork",
+        "Recipe",
+        "Report",
+        "Product",
+        "Question",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
 }
 
 /// Returns whether the element has no content, so that no end tag closes its item.

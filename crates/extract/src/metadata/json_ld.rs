@@ -40,6 +40,8 @@ pub(crate) fn read(json: &str, out: &mut Candidates) {
     }
 }
 
+/// Added to the rank of a date of creation: drafts are created before they are published.
+const CREATED: u8 = 3;
 /// Rank of values from JSON that cannot be parsed.
 const BROKEN: u8 = 9;
 
@@ -90,7 +92,7 @@ impl<'a> Graph<'a> {
         };
         out.add(Field::Type, SOURCE, rank, kind);
         for (names, field) in [
-            (&["datePublished", "dateCreated", "uploadDate"][..], Field::Published),
+            (&["datePublished"][..], Field::Published),
             (&["dateModified"], Field::Modified),
             (&["description", "abstract"], Field::Description),
             (&["image", "primaryImageOfPage", "thumbnailUrl"], Field::Picture),
@@ -98,6 +100,7 @@ impl<'a> Graph<'a> {
         ] {
             self.add(object, names, field, rank, out);
         }
+        self.add(object, &["dateCreated"], Field::Published, rank + CREATED, out);
         for name in ["author", "creator"] {
             let mut names = Vec::new();
             if let Some(value) = object.get(name) {

@@ -85,6 +85,40 @@ fn a_declared_date_is_preferred_to_the_url_and_the_url_to_a_visible_line() {
 }
 
 #[test]
+fn a_byline_and_the_canonical_address_may_have_the_only_date() {
+    let url = Url::parse("https://a.example/boats").unwrap();
+    let of = |html: &str| {
+        let document = crate::extract(&url, None, html.as_bytes(), &crate::Limits::default());
+        document
+            .metadata
+            .published(None)
+            .map(|(moment, source)| format!("{moment} {}", source.as_str()))
+    };
+    let byline = r#"<div class="byline">by Ada Moss on March 5, 2026</div>"#;
+    assert_eq!(of(byline).as_deref(), Some("2026-03-05 text"));
+    let canonical = r#"<link rel=canonical href="/2026/03/04/boats">"#;
+    assert_eq!(of(&format!("{canonical}{byline}")).as_deref(), Some("2026-03-04 url"));
+    for marked in [
+        r#"<abbr class="published" title="Thursday, March 5th, 2026, 9:38 am">5</abbr>"#,
+        r#"<span id="p_publishtime">13:36, March 5, 2026</span>"#,
+        r#"<div class="article_meta">Mar 5, 2026 2:04 AM (3 days ago)</div>"#,
+    ] {
+        assert_eq!(of(marked).as_deref(), Some("2026-03-05 text"), "{marked}");
+    }
+    assert_eq!(of("<h1>Boats</h1>"), None);
+}
+
+#[test]
+fn a_date_of_creation_counts_only_without_a_date_of_publication() {
+    let created = r#"<div itemscope itemtype="https://schema.org/Article"><meta itemprop="dateCreated" content="2026-03-01">"#;
+    assert_eq!(published(created), "2026-03-01 microdata");
+    let both = format!(r#"{created}<meta itemprop="datePublished" content="2026-03-02"></div>"#);
+    assert_eq!(published(&both), "2026-03-02 microdata");
+    let video = r#"<script type="application/ld+json">{"@type": "VideoObject", "uploadDate": "2026-03-01"}</script>"#;
+    assert_eq!(published(video), "2026-02-28 url");
+}
+
+#[test]
 fn dates_of_comments_and_navigation_are_not_the_page_s() {
     for html in [
         r#"<div class="wrap"><div class="comments"><time datetime="2026-03-04">x</time></div></div>"#,
