@@ -97,7 +97,7 @@ const ENDS: [&str; 17] = [
     "，",
 ];
 
-/// Returns the names in a declared value. Text that is no name gives none: an address, a sentence.
+/// Returns the names in a declared value. An address or a sentence has none.
 pub(crate) fn names(value: &str) -> Vec<String> {
     let mut found = Vec::new();
     let value = without_introduction(value, &INTRODUCTIONS).unwrap_or(value);

@@ -84,7 +84,7 @@ const NAMES: [(Field, MetadataSource, u8, &str); 16] = [
     (Picture, Meta, 0, "twitter:image twitter:image:src sailthru.image.full thumbnail"),
 ];
 
-/// Returns the declared type of `og:type`, which is no field of [`NAMES`]: its value is a word, not a text.
+/// Returns whether this is the name of the declared type.
 pub(crate) fn is_type(name: &str) -> bool {
     name.trim().eq_ignore_ascii_case("og:type")
 }
