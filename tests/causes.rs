@@ -256,7 +256,7 @@ fn rows_are_filtered_by_cause_and_the_table_has_a_column_for_it() {
     assert_eq!(code(&wrong), 1);
     assert!(text(&wrong.stderr).contains("did you mean print?"), "{}", text(&wrong.stderr));
     let table = bench.run(&["duplicates", "list", "--csv", "--cause", "case"]);
-    assert!(table.lines().next().unwrap().ends_with(",state,cause"), "{table}");
+    assert!(table.lines().next().unwrap().ends_with(",state,against,cause"), "{table}");
     assert!(table.lines().skip(1).all(|row| row.ends_with(",case")), "{table}");
     let stats: Value =
         serde_json::from_str(&bench.run(&["duplicates", "stats", "--json"])).unwrap();
