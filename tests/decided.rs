@@ -282,23 +282,6 @@ fn a_recheck_keeps_the_page_that_a_new_crawl_keeps() {
 }
 
 #[test]
-fn a_recheck_keeps_the_better_of_two_discarded_pages() {
-    let one = prose(1, 30);
-    let near = paragraph(&one.replacen("river", "rivulet", 2));
-    let (kept, bad, good) = ("https://a.example/", "http://a.example/y", "https://a.example/y");
-    let bench = Bench::new();
-    stored(&bench, &[(kept, paragraph(&one)), (bad, near.clone()), (good, near)], &[]);
-    assert_eq!(bench.kept(), [kept]);
-    let strict = ["--similarity", "1", "--similarity-same-host", "1", "--distance", "0"];
-    bench.run(&[&["duplicates", "recheck", "--apply"], &strict[..]].concat());
-    let mut now = bench.kept();
-    now.sort();
-    assert_eq!(now, [kept, good]);
-    bench.agrees("after the recheck");
-    bench.checked();
-}
-
-#[test]
 fn a_restore_without_an_index_does_not_claim_one() {
     let bench = Bench::new();
     let one = prose(1, 30);

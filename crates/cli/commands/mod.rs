@@ -42,7 +42,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::args::{Args, Command, Duplicates, LogFormat, Reference};
+use crate::args::{Args, Command, Common, Duplicates, LogFormat, Reference};
 use crate::command_line::command;
 use crate::exit;
 use crate::settings::Settings;
@@ -60,30 +60,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             pages::run(&files, root.as_deref(), &data.data, settings, &common)
         }
         Some(Command::Search(args)) => search::run(&args),
-        Some(Command::Duplicates(job)) => match job {
-            Duplicates::List(args) => duplicates::list(&args),
-            Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),
-            Duplicates::Clusters(args) => clusters::run(&args),
-            Duplicates::Closest(args) => closest::run(&args),
-            Duplicates::Passages(args) => passages::run(&args),
-            Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
-            Duplicates::Causes { json, data } => causes::run(json, &data.data),
-            Duplicates::Advise { whom, data } => causes::advise(whom, &data.data),
-            Duplicates::Restore(args) => change::restore(&args, common.quiet),
-            Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
-            Duplicates::Recheck(args) => recheck::run(&args),
-            Duplicates::Export { feed: Some(feed), data, .. } => {
-                feed::export(&feed, &data.data, common.quiet)
-            }
-            Duplicates::Export { output, format, csv, data, .. } => {
-                if csv {
-                    crate::output::renamed("--csv", "--format csv");
-                }
-                duplicates::export(output.as_deref(), csv || format == LogFormat::Csv, data)
-            }
-            Duplicates::Import { feed, data } => feed::import(&feed, &data.data, common.quiet),
-            Duplicates::Report { file, pairs, data } => inspect::report(&file, pairs, &data.data),
-        },
+        Some(Command::Duplicates(job)) => of_duplicates(job, &common),
         Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.data, common.quiet),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Stream(args)) => stream::run(&args),
@@ -133,4 +110,31 @@ pub(crate) fn run(args: Args) -> Result<u8> {
 fn print(text: &[u8]) -> Result<u8> {
     std::io::stdout().write_all(text)?;
     Ok(exit::COMPLETE)
+}
+
+fn of_duplicates(job: Duplicates, common: &Common) -> Result<u8> {
+    match job {
+        Duplicates::List(args) => duplicates::list(&args),
+        Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),
+        Duplicates::Clusters(args) => clusters::run(&args),
+        Duplicates::Closest(args) => closest::run(&args),
+        Duplicates::Passages(args) => passages::run(&args),
+        Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
+        Duplicates::Causes { json, data } => causes::run(json, &data.data),
+        Duplicates::Advise { whom, data } => causes::advise(whom, &data.data),
+        Duplicates::Restore(args) => change::restore(&args, common.quiet),
+        Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
+        Duplicates::Recheck(args) => recheck::run(&args),
+        Duplicates::Export { feed: Some(feed), data, .. } => {
+            feed::export(&feed, &data.data, common.quiet)
+        }
+        Duplicates::Export { output, format, csv, data, .. } => {
+            if csv {
+                crate::output::renamed("--csv", "--format csv");
+            }
+            duplicates::export(output.as_deref(), csv || format == LogFormat::Csv, data)
+        }
+        Duplicates::Import { feed, data } => feed::import(&feed, &data.data, common.quiet),
+        Duplicates::Report { file, pairs, data } => inspect::report(&file, pairs, &data.data),
+    }
 }

@@ -231,8 +231,7 @@ impl Crawl {
         let Against { stores, mark } = &config.against;
         let against = Arc::new(References::open(stores, config.decision.policy, *mark)?);
         let identity = RulesIdentity::of(&config, seeds.len());
-        let mut client = config.requests.client(&seeds);
-        client.limits.max_sitemap = config.sitemaps.clone().unwrap_or_default().max_bytes;
+        let client = client_of(&config, &seeds);
         let origins = Origins::open(&data, cluster, &config, &client, &identity, recrawl)?;
         let Origins { frontier, verdicts, received, begins_recrawl: begins_again } = origins;
         // Responses of a custom `Fetch` are not stored on disk.
@@ -243,15 +242,7 @@ impl Crawl {
         let mut committer =
             Committer::open(&data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
         (committer.observer, committer.sinks) = (observer, sinks);
-        if identity.has_other_given_rules(&committer.run.rules) {
-            let is_seed = |url: &str| seeds.iter().any(|seed| seed.as_str() == url);
-            let rows = Rows::open(data.root())?;
-            let given = &config.scope.given;
-            let lost = lost_pages(given, &rows, committer.store(), Untried::Allowed, is_seed)?;
-            if lost.count > 0 {
-                return Err(Error::config("rules", lost.describe()));
-            }
-        }
+        lose_no_page(&config, &identity, &committer, &seeds, data.root())?;
         // Not earlier: after an error of the stores there is no event.
         committer.observer.tell(&Event::Begun)?;
         verdicts.map_or(Ok(()), |verdicts| committer.share(verdicts))?;
@@ -264,7 +255,6 @@ impl Crawl {
         let starts = starts(&seeds, &committer.run.moved_seeds, &rules, &config);
         committer.seeds = Seeds::read(&*frontier, &starts)?;
         let url_rules = Arc::new(UrlRules::read(&*frontier)?);
-        let given_up_rules = url_rules.left_over(&*frontier)?;
         let shared = shared_by_tasks(
             &config,
             (fetch, http),
@@ -286,9 +276,9 @@ impl Crawl {
             max_redirects: config.max_redirects,
             cookie_walls: CookieWalls::new(config.requests.cookies),
             patterns: Patterns::new(config.dust.clone()),
+            given_up_rules: url_rules.left_over(&*frontier)?,
             url_rules,
             removed: RemovedParameters::default(),
-            given_up_rules,
             missing: MissingPages::default(),
             blank: BlankPages::default(),
             feeds,
@@ -415,6 +405,33 @@ fn parts_of(config: &Config, against: &Arc<References>, has_seeds: bool) -> Part
         shared: false,
         has_seeds,
     }
+}
+
+fn client_of(config: &Config, seeds: &[Url]) -> hapax_fetch::Options {
+    let mut client = config.requests.client(seeds);
+    client.limits.max_sitemap = config.sitemaps.clone().unwrap_or_default().max_bytes;
+    client
+}
+
+/// Fails if new rules of a person would lose pages that are kept.
+fn lose_no_page(
+    config: &Config,
+    identity: &RulesIdentity,
+    committer: &Committer,
+    seeds: &[Url],
+    root: &Path,
+) -> Result<()> {
+    if !identity.has_other_given_rules(&committer.run.rules) {
+        return Ok(());
+    }
+    let is_seed = |url: &str| seeds.iter().any(|seed| seed.as_str() == url);
+    let rows = Rows::open(root)?;
+    let given = &config.scope.given;
+    let lost = lost_pages(given, &rows, committer.store(), Untried::Allowed, is_seed)?;
+    if lost.count > 0 {
+        return Err(Error::config("rules", lost.describe()));
+    }
+    Ok(())
 }
 
 /// Begins a recrawl, or continues an interrupted one. Returns how many pages are queued again.

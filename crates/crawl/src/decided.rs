@@ -1,46 +1,26 @@
 //! Applies people's decisions about discarded pages, with the same stores, logs and commit order as for a page.
 
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::error::Result;
-use hapax_data::{
-    ComparedTexts, DecidedBy, DuplicateKind, PackedText, PageMeta, compared_texts, round,
-};
+use hapax_data::{ComparedTexts, DecidedBy, DuplicateKind, PageMeta, compared_texts, round};
 use hapax_dedup::{Level, Neighbour, Policy, Record};
-use hapax_index::{Page, StoredPage};
-use hapax_page::comparison::{Compared, PageText, compare_pages};
+use hapax_index::StoredPage;
+use hapax_page::comparison::compare_pages;
 use hapax_page::{examples, site_of};
-use hapax_url::{host_key, registrable_site};
+use hapax_url::host_key;
 use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::Committer;
+use super::found::name_of;
 use super::notes::VALIDATORS;
 use super::refused::{Change, Refused, refused, settled};
 use super::representative::Rank;
 use super::summary::Summary;
 use hapax_data::DataDir;
-use hapax_data::is_of_text;
-use hapax_data::stored_page;
 use hapax_data::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
 use hapax_data::{Discarded, DiscardedOf};
-
-/// A discarded page that is added to the index.
-pub(super) struct Found {
-    pub(super) record: Record,
-    pub(super) title: String,
-    pub(super) text: String,
-    /// Its visible text outside the main text.
-    pub(super) other: String,
-    pub(super) language: String,
-    pub(super) stored_at: String,
-    pub(super) canonical: bool,
-    /// The comparison text for later pages.
-    pub(super) page_text: Option<PageText>,
-    /// JSON of its [`PageMeta`].
-    pub(super) meta: String,
-}
 
 impl Committer {
     /// Returns the first match that was not declared distinct from `url`.
@@ -501,95 +481,6 @@ impl Committer {
         Ok((entry, line))
     }
 
-    /// Returns the page of a row, from archive or index.
-    fn found(&self, texts: &Texts, entry: &Discarded, line: &Discarded) -> Change<Found> {
-        let record = match self.store.id_of(entry.own_key())? {
-            Some(id) => self.store.record(id)?,
-            None => None,
-        };
-        let Some(record) = record.filter(|record| record.of.is_some()) else {
-            return refused(Refused::NotDiscarded);
-        };
-        let mut found = Found {
-            record,
-            title: entry.title.clone(),
-            text: String::new(),
-            other: String::new(),
-            language: entry.language.clone(),
-            stored_at: entry.warc.clone().unwrap_or_default(),
-            canonical: entry.canonical,
-            page_text: None,
-            meta: String::new(),
-        };
-        if self.search.index.is_none() {
-            return Ok(found);
-        }
-        let exact = entry.level.as_deref() == Some("text") && entry.against.is_none();
-        if exact && let Some(kept) = texts.kept_page(entry) {
-            // The archive has only the head of the page. Its text is that of the page it was compared with, which
-            // need not be the current representative.
-            let of = match entry.of.id {
-                Some(of) => self.store.record(of)?,
-                None => None,
-            };
-            if of.is_some_and(|of| of.has_digest_of(&found.record)) {
-                let kept_text = self.compared.get(kept.id, entry.of.url.as_bytes());
-                found.page_text = kept_text.map(|text| text.page().clone());
-                (found.text, found.stored_at, found.meta) = (kept.text, kept.stored_at, kept.meta);
-                found.other = kept.other;
-                return Ok(found);
-            }
-        }
-        let (url, place) =
-            if exact { (&line.of.url, &line.of.warc) } else { (&entry.url, &entry.warc) };
-        let read = || {
-            let url = Url::parse(url).ok()?;
-            stored_page(&self.warc.folder, place.as_deref()?, &url)
-        };
-        let Some((document, comparison_text)) = read() else { return refused(Refused::NoText) };
-        if exact && !is_of_text(&found.record, &comparison_text.features) {
-            return refused(Refused::NoText);
-        }
-        found.page_text = Some(PageText::of(&document, &comparison_text));
-        let against = entry.against.iter().cloned().collect();
-        let fetched = hapax_extract::Date::of_text(&entry.time);
-        found.meta = PageMeta::of(&document, fetched).with_against(against).to_json();
-        if !comparison_text.thin {
-            found.other = document.other_text();
-        }
-        found.text = comparison_text.text;
-        found.stored_at = place.clone().unwrap_or_default();
-        if !exact {
-            found.title = document.title;
-        }
-        Ok(found)
-    }
-
-    pub(super) fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
-        if let Some(text) = &found.page_text {
-            let packed = PackedText::of(text);
-            let compared = Arc::new(Compared::new(text.clone()));
-            self.compared.insert(id, entry.own_key(), packed, &compared);
-        }
-        let url = Url::parse(&entry.url).ok();
-        self.add_to_index(&Page {
-            id,
-            url: &entry.url,
-            title: &found.title,
-            text: &found.text,
-            other: &found.other,
-            host: &url.as_ref().map(host_key).unwrap_or_default(),
-            site: &url.as_ref().map(registrable_site).unwrap_or_default(),
-            time: hapax_data::parse_moment(&entry.time).unwrap_or_default(),
-            language: &found.language,
-            fetched: &entry.time,
-            stored_at: &found.stored_at,
-            bytes: entry.bytes,
-            canonical: found.canonical,
-            meta: &found.meta,
-        })
-    }
-
     /// Adds `discarded` (1 or -1) to the counter of this kind, and adds or subtracts the bytes.
     pub(super) fn count(&self, kind: DuplicateKind, discarded: i64, bytes: u64) {
         self.stats.update(|counts| {
@@ -601,11 +492,6 @@ impl Committer {
             };
         });
     }
-}
-
-/// Returns the name of the page in store and decisions.
-fn name_of(entry: &Discarded) -> String {
-    entry.key.clone().unwrap_or_else(|| entry.url.clone())
 }
 
 pub(super) fn now() -> String {

@@ -29,6 +29,7 @@ mod feeds;
 mod fetch;
 mod figures;
 mod forget;
+mod found;
 mod given;
 mod host_rules;
 mod identity;

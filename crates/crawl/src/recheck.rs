@@ -107,12 +107,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
         for record in snapshot.records() {
             let record = record?;
             let url = String::from_utf8_lossy(&record.key).into_owned();
-            let settled = is_settled(&record.key);
-            let turn = match record.of {
-                Some(_) => 2,
-                None if settled => 0,
-                None => 1,
-            };
+            let turn = turn_of(&record, is_settled(&record.key));
             if turn != pass || record.tokens == 0 {
                 continue;
             }
@@ -159,15 +154,7 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
                 tables.delete(near.id)?;
                 places.remove(&near.id);
                 places.insert(tables.insert_record(&record, None)?, record.id);
-                for change in &mut changes {
-                    if let Some((kept, _)) = &mut change.of
-                        && kept.id == of.id
-                    {
-                        *kept = record.clone();
-                    }
-                }
-                let (of, near) = (of.clone(), *near);
-                changes.push(Rechecked { record: of, of: Some((record, near)), row: None });
+                keep_instead(&mut changes, record, of.clone(), *near);
                 continue;
             }
             if best.is_none() {
@@ -178,6 +165,25 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
         }
     }
     Ok(changes)
+}
+
+/// Makes a kept page a duplicate of another one, which its duplicates then name.
+fn keep_instead(changes: &mut Vec<Rechecked>, kept: Record, former: Record, near: Neighbour) {
+    for (of, _) in changes.iter_mut().filter_map(|change| change.of.as_mut()) {
+        if of.id == former.id {
+            *of = kept.clone();
+        }
+    }
+    changes.push(Rechecked { record: former, of: Some((kept, near)), row: None });
+}
+
+/// Returns the pass in which a record is decided about: chosen by a person, kept, or discarded.
+const fn turn_of(record: &Record, settled: bool) -> u32 {
+    match record.of {
+        Some(_) => 2,
+        None if settled => 0,
+        None => 1,
+    }
 }
 
 /// Returns whether a page has a better address than the page of its site that it duplicates.

@@ -13,7 +13,8 @@ use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::Committer;
-use super::decided::{Found, now};
+use super::decided::now;
+use super::found::Found;
 use crate::error::Result;
 
 /// Pages between two commits.
