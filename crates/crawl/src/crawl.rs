@@ -249,8 +249,7 @@ impl Crawl {
         committer.received.clone_from(&received);
         committer.look.under_way &= !begins_again;
         let (fetch, http) = way(fetch, client)?;
-        let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
-        feeds.follows_none.store(recrawl || committer.look.on, Relaxed);
+        let feeds = feeds_of(&*frontier, &committer, recrawl)?;
         let rules = Rules::new(&config.scope, &seeds)?;
         let starts = starts(&seeds, &committer.run.moved_seeds, &rules, &config);
         committer.seeds = Seeds::read(&*frontier, &starts)?;
@@ -263,11 +262,10 @@ impl Crawl {
             &committer,
             recrawl || committer.look.on,
         );
-        let control = Arc::new(Control::default());
         let mut writer = Writer {
             committer,
             rules,
-            control: Arc::clone(&control),
+            control: Arc::new(Control::default()),
             frontier: Arc::clone(&frontier),
             stats: Arc::clone(&stats),
             root: data.root().to_owned(),
@@ -300,7 +298,7 @@ impl Crawl {
             frontier,
             stats,
             shared,
-            control,
+            control: Arc::clone(&writer.control),
             writer,
             received,
             handle: StopHandle::default(),
@@ -405,6 +403,12 @@ fn parts_of(config: &Config, against: &Arc<References>, has_seeds: bool) -> Part
         shared: false,
         has_seeds,
     }
+}
+
+fn feeds_of(frontier: &dyn Frontier, committer: &Committer, recrawl: bool) -> Result<Arc<Feeds>> {
+    let feeds = Feeds::read(frontier, committer.secret())?;
+    feeds.follows_none.store(recrawl || committer.look.on, Relaxed);
+    Ok(Arc::new(feeds))
 }
 
 fn client_of(config: &Config, seeds: &[Url]) -> hapax_fetch::Options {

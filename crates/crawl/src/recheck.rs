@@ -85,13 +85,7 @@ impl Amend {
 /// Decides again about every stored page: first those that a person chose, then kept pages in order, then discarded
 /// ones.
 fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<Vec<Rechecked>> {
-    let options = Options {
-        policy,
-        recipe: amend.recipe().name().to_owned(),
-        strong_digests: true,
-        ..Options::default()
-    };
-    let tables = Store::in_memory(options)?;
+    let tables = Store::in_memory(options(amend, policy))?;
     // Maps document numbers of the tables to those of the store.
     let mut places: HashMap<u64, u64> = HashMap::new();
     let mut changes: Vec<Rechecked> = Vec::new();
@@ -165,6 +159,11 @@ fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<
         }
     }
     Ok(changes)
+}
+
+fn options(amend: &Amend, policy: Policy) -> Options {
+    let recipe = amend.recipe().name().to_owned();
+    Options { policy, recipe, strong_digests: true, ..Options::default() }
 }
 
 /// Makes a kept page a duplicate of another one, which its duplicates then name.
