@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-const ROOTS: [&str; 15] = [
+const ROOTS: [&str; 17] = [
     "crates/cli/main.rs",
     "crates/cluster/src/lib.rs",
     "crates/crawl/src/lib.rs",
@@ -18,7 +18,9 @@ const ROOTS: [&str; 15] = [
     "crates/fetch/src/lib.rs",
     "crates/frontier/src/lib.rs",
     "crates/index/src/lib.rs",
+    "crates/output/src/lib.rs",
     "crates/page/src/lib.rs",
+    "crates/passages/src/lib.rs",
     "crates/report/src/lib.rs",
     "crates/url/src/lib.rs",
     "crates/warc/src/lib.rs",
