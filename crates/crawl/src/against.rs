@@ -62,8 +62,3 @@ impl Committer {
         Ok(self.store.insert(&nothing, None)?)
     }
 }
-
-/// Returns the paths of the references that have a page.
-pub(crate) fn stores(found: &[InReference]) -> Vec<String> {
-    found.iter().map(|found| found.store.clone()).collect()
-}

@@ -415,7 +415,7 @@ impl StoredDocument {
 
     /// After its verdict: the stores of [`Config::against`] that have it. Empty if it duplicates another document.
     pub fn against(&self) -> Vec<String> {
-        self.work.against.as_deref().map(crate::against::stores).unwrap_or_default()
+        self.work.against.as_deref().map(hapax_data::InReference::stores).unwrap_or_default()
     }
 
     /// The number of content tokens.

@@ -54,6 +54,13 @@ pub struct InReference {
     pub text: Option<Arc<Compared>>,
 }
 
+impl InReference {
+    /// Returns the paths of the references that have a page.
+    pub fn stores(found: &[Self]) -> Vec<String> {
+        found.iter().map(|found| found.store.clone()).collect()
+    }
+}
+
 /// A page to look up.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'p> {

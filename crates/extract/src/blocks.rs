@@ -7,11 +7,11 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 
 use crate::class_words::{Marks, Names};
-use crate::code_rows::{LineNumbers, join_rows_of_code};
 use crate::declared::Declared;
 use crate::elements::{Attributes, Role, Shown, role, shown};
 use crate::folded::{Folds, is_question_button};
 use crate::limits::Limits;
+use crate::line_numbers::LineNumbers;
 use crate::metadata::{Gathered, Place};
 use crate::supply::JSON_LD;
 use crate::wrap::is_wide;
@@ -255,7 +255,6 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         }
     }
     walk.flush();
-    join_rows_of_code(&mut walk.page);
     walk.page
 }
 

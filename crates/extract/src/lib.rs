@@ -21,6 +21,7 @@ mod foreign;
 mod frequency;
 mod lang;
 mod limits;
+mod line_numbers;
 mod measure;
 mod metadata;
 mod model;

@@ -9,6 +9,7 @@ use url::Url;
 use crate::block_evidence::Witness;
 use crate::blocks;
 use crate::charset::{CharsetSource, decode};
+use crate::code_rows::join_rows_of_code;
 use crate::common_names::deny_common_names;
 use crate::content::{Chosen, choose, vote};
 use crate::context::Surroundings;
@@ -37,6 +38,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse_as(&text, &limits.parse, is_xhtml(content_type, &text));
     let mut page = blocks::collect(&html, limits);
+    join_rows_of_code(&mut page);
     // The tree needs most of the memory: free it before the decision.
     drop(html);
     drop(text);
@@ -266,6 +268,7 @@ pub fn evidence(
     let (text, ..) = decode(body, content_type);
     let (html, _) = parse(&text, &limits.parse);
     let mut page = blocks::collect(&html, limits);
+    join_rows_of_code(&mut page);
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let language = whole.language(page.lang.as_deref());
     page.unhide();

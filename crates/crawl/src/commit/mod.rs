@@ -23,7 +23,6 @@ use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use crate::admission::Refusal;
-use crate::against;
 use crate::ahead::Ahead;
 use crate::error::Result;
 use crate::event::{Event, Observer};
@@ -229,7 +228,7 @@ impl Committer {
             true => self.in_references(page, document, against.take())?,
             false => Vec::new(),
         };
-        let marks = against::stores(&found);
+        let marks = InReference::stores(&found);
         let first = found.first().filter(|_| !self.references.marks()).cloned();
         *against = Some(found);
         Ok(match (best, first) {
