@@ -297,7 +297,7 @@ fn reservations_are_recorded_and_obeyed_on_request() {
         let row = rows.iter().find(|row| row["url"] == server.url(path).as_str()).unwrap();
         row["reservations"].clone()
     };
-    assert_eq!(of("/free"), serde_json::Value::Null);
+    assert_eq!(of("/free"), serde_json::json!([]));
     assert_eq!(of("/meta"), serde_json::json!(["noai"]));
     assert_eq!(of("/header"), serde_json::json!(["noimageai"]));
     assert_eq!(of("/tdm"), serde_json::json!(["tdm-reservation: 1"]));

@@ -16,7 +16,17 @@ use crate::support::{
 };
 
 /// Fields of the export that are not in the stream.
-const NOT_STREAMED: [&str; 2] = ["copies", "site_lines"];
+const NOT_STREAMED: [&str; 9] = [
+    "copies",
+    "hosts",
+    "sites",
+    "first_seen",
+    "last_seen",
+    "site_lines",
+    "fingerprint",
+    "sketch",
+    "token_count",
+];
 
 /// A consumer: its pages, the page that each other URL duplicates, and the last cursor.
 #[derive(Clone, Debug, Default)]

@@ -25,7 +25,7 @@ fn text_in_boxes_that_are_named_navigation_is_text() {
 }
 
 #[test]
-fn list_entries_that_are_named_menu_items_are_text() {
+fn list_entries_that_are_named_menu_items_are_text_if_they_carry_two_thirds_of_it() {
     const DISHES: [&str; 8] = [
         "Fish soup with fennel, saffron and bread from our own oven, for two persons or more",
         "Baked beetroot with goat cheese and walnuts that we pick in the park behind the house",
@@ -43,12 +43,12 @@ fn list_entries_that_are_named_menu_items_are_text() {
             format!("<li class='{item}'><h3>Number {}</h3><p>{dish}</p></li>", at + 1)
         });
         let body = format!(
-            "<main><h1>What we cook</h1><p>{}</p><ul class='{list}'>{entries}</ul><p>{}</p></main>",
-            PROSE[1], PROSE[4]
+            "<main><h1>What we cook</h1><p>{}</p><ul class='{list}'>{entries}</ul></main>",
+            PROSE[1]
         );
         keeps(
             &page("What we cook", &body),
-            &[&[PROSE[1]], &DISHES[..], &[PROSE[4]]].concat(),
+            &[&[PROSE[1]], &DISHES[..]].concat(),
             &["Privacy policy"],
         );
     }
