@@ -8,7 +8,7 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     for language in ["", "en", "de", "zh", "ja", "ru", "xx"] {
         let found = features(&text, language, hash);
-        assert_eq!(found.tokens, found.words.iter().map(|(_, count)| count).sum());
+        assert_eq!(found.tokens, found.words.iter().map(|(_, count)| count).sum::<u32>());
         assert!(found.words.iter().all(|(_, count)| *count > 0));
     }
     let document = extract_plain(Some("text/plain; charset=utf-8"), data, &Limits::default());
