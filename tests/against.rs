@@ -292,6 +292,10 @@ fn a_reference_of_another_recipe_or_that_is_missing_or_damaged_is_refused() {
     let (exit, said) = refused(&bench.path("nothing"), &[]);
     assert_eq!(exit, 1);
     assert!(said.contains("nothing: no store there"), "{said}");
+    let file = bench.path("a file");
+    write(&file, "no store");
+    let (exit, said) = refused(&file, &[]);
+    assert_eq!((exit, said.contains("a file: no store there")), (1, true), "{said}");
     let (exit, said) = refused(&reference, &["--recipe", "token-window-4"]);
     assert_eq!(exit, 1, "{said}");
     assert!(said.contains("token-window-4-5") && said.contains("content-words-tf-5"), "{said}");
@@ -412,7 +416,7 @@ fn a_reference_is_built_from_texts_pages_and_json_lines_and_again_adds_nothing()
 
 #[test]
 fn a_reference_is_no_evidence_about_the_urls_of_a_site() {
-    // Every page of this site is in the reference. Its pattern must not be given up: others may be new.
+    // Every page of this site is in the reference. The crawl must not skip its pattern, because further pages may be new.
     let (bench, reference) = (Bench::new(), Bench::new());
     let lines: Vec<String> =
         (0..30).map(|n| page(&format!("http://old.example/{n}"), &prose(n + 1, 12))).collect();

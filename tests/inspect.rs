@@ -312,7 +312,7 @@ fn streamed(inspect: &Inspect, path: &str, headers: &str, wanted: usize) -> Stri
     answer
 }
 
-/// Removes the sizes of chunked transfer encoding, which are on lines of their own.
+/// Removes the lines with the sizes of chunks (chunked transfer encoding).
 fn unchunked(answer: &str) -> String {
     let body = answer.split_once("\r\n\r\n").unwrap().1;
     let is_size = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_hexdigit());

@@ -123,3 +123,14 @@ fn a_pack_without_an_archive_or_a_file_is_refused() {
     refused(&other, &["--to", file], "has no archive");
     assert!(!std::path::Path::new(file).exists());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_while_packing_is_one_error_and_names_the_cause() {
+    let (bench, _server) = crawled();
+    let all = ["export", "--format", "wacz", "--to", "/dev/full"];
+    let (exit, _, err) = pipe(&all, Some(&bench.data()), "");
+    assert_eq!(exit, 6, "{err}");
+    assert!(err.starts_with("crawl: ") && err.contains("No space left"), "{err}");
+    assert!(!err.contains("Zip"), "the library prints nothing: {err}");
+}

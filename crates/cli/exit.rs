@@ -191,7 +191,7 @@ pub(crate) const fn hint(code: u8) -> Option<&'static str> {
              to continue",
         ),
         DAMAGED => Some(
-            "nothing was changed. Restore the data directory from a backup, or use another --data",
+            "nothing was changed. Restore the damaged files from a backup, or use another --data",
         ),
         _ => None,
     }

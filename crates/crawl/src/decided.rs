@@ -110,18 +110,9 @@ impl Committer {
         self.event_restored(&entry, new_id, &found.stored_at)?;
         self.tell_restored(&entry.url)?;
         self.count(entry.kind, -1, entry.bytes);
-        self.decide(&Decision {
-            time: now(),
-            action: Action::Restore,
-            id: Some(id),
-            url: name_of(&entry),
-            of: Some(entry.of.url),
-            new_id: Some(new_id),
-            old_id: None,
-            warc: None,
-            bytes: None,
-            by,
-        })?;
+        let decision = Decision::new(now(), Action::Restore, name_of(&entry), by);
+        let of = Some(entry.of.url);
+        self.decide(&Decision { id: Some(id), of, new_id: Some(new_id), ..decision })?;
         Ok(())
     }
 
@@ -218,16 +209,11 @@ impl Committer {
         self.count(entry.kind, -1, entry.bytes);
         self.count(line.kind, 1, line.bytes);
         self.decide(&Decision {
-            time: now(),
-            action: Action::Keep,
             id: Some(id),
-            url: name_of(&entry),
             of: Some(other_url),
             new_id: Some(new_id),
             old_id: Some(other.id),
-            warc: None,
-            bytes: None,
-            by,
+            ..Decision::new(now(), Action::Keep, name_of(&entry), by)
         })?;
         Ok(())
     }
@@ -291,16 +277,8 @@ impl Committer {
     /// Ends a row: its page has changed or is gone.
     pub(super) fn end_row(&mut self, id: u64, url: &str) -> Result<()> {
         self.decide(&Decision {
-            time: now(),
-            action: Action::Supersede,
             id: Some(id),
-            url: url.to_owned(),
-            of: None,
-            new_id: None,
-            old_id: None,
-            warc: None,
-            bytes: None,
-            by: DecidedBy::Crawl,
+            ..Decision::new(now(), Action::Supersede, url.to_owned(), DecidedBy::Crawl)
         })
     }
 
@@ -335,16 +313,10 @@ impl Committer {
         self.event_discarded(&line)?;
         // Duplicates of this page are, from now on, duplicates of the other page.
         self.decide(&Decision {
-            time: now(),
-            action: Action::Keep,
-            id: None,
-            url: line.of.url,
             of: Some(line.url),
             new_id: Some(other),
             old_id: Some(own),
-            warc: None,
-            bytes: None,
-            by: DecidedBy::Recheck,
+            ..Decision::new(now(), Action::Keep, line.of.url, DecidedBy::Recheck)
         })
     }
 

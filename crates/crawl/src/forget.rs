@@ -30,18 +30,7 @@ impl Committer {
         url_or_host: &str,
         by: DecidedBy,
     ) -> Result<u64> {
-        let decision = |action| Decision {
-            time: now(),
-            action,
-            id: None,
-            url: url_or_host.to_owned(),
-            of: None,
-            new_id: None,
-            old_id: None,
-            warc: None,
-            bytes: None,
-            by,
-        };
+        let decision = |action| Decision::new(now(), action, url_or_host.to_owned(), by);
         let is_url = url_or_host.contains("://");
         // First: a copy that is forgotten too must not replace a page.
         self.decide(&decision(if is_url { Action::Forget } else { Action::ForgetHost }))?;

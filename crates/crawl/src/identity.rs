@@ -116,7 +116,7 @@ impl RulesIdentity {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Returns whether these given rules are others than those of the previous run.
+    /// Returns whether the given rules differ from those of the previous run.
     pub(crate) fn has_other_given_rules(&self, before: &str) -> bool {
         let before = serde_json::from_str::<Self>(before).map_or(0, |before| before.links.given);
         self.links.given != 0 && self.links.given != before

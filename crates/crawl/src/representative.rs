@@ -182,16 +182,15 @@ impl Committer {
             *counts.of_kind(line.kind) += 1;
         });
         self.decide(&Decision {
-            time: format_time(page.time),
-            action: Action::Keep,
-            id: None,
-            url: page.url.to_string(),
             of: Some(line.url),
             new_id: Some(id),
             old_id: Some(best.id),
-            warc: None,
-            bytes: None,
-            by: DecidedBy::Representative,
+            ..Decision::new(
+                format_time(page.time),
+                Action::Keep,
+                page.url.to_string(),
+                DecidedBy::Representative,
+            )
         })
     }
 

@@ -37,18 +37,7 @@ impl Committer {
             });
             return Ok(answer);
         };
-        self.decide(&Decision {
-            time: now(),
-            action: Action::Unforget,
-            id: None,
-            url: url_or_host,
-            of: None,
-            new_id: None,
-            old_id: None,
-            warc: None,
-            bytes: None,
-            by,
-        })?;
+        self.decide(&Decision::new(now(), Action::Unforget, url_or_host, by))?;
         for (done, page) in pages.iter().enumerate() {
             match self.bring_back(texts, page)? {
                 None => answer.done += 1,

@@ -65,6 +65,14 @@ pub struct Decision {
     pub by: DecidedBy,
 }
 
+impl Decision {
+    /// A decision about a page or a host alone.
+    pub fn new(time: String, action: Action, url: String, by: DecidedBy) -> Self {
+        let (id, of, new_id, old_id, warc, bytes) = Default::default();
+        Self { time, action, id, url, of, new_id, old_id, warc, bytes, by }
+    }
+}
+
 /// Forgotten URLs and hosts, shared with the fetch tasks.
 #[derive(Debug, Default)]
 pub struct Forgotten(RwLock<HashSet<String>>);
@@ -307,16 +315,9 @@ mod tests {
 
     fn decision(action: Action, id: u64, url: &str, of: &str) -> Decision {
         Decision {
-            time: "2026-11-21T00:00:00Z".into(),
-            action,
             id: Some(id),
-            url: url.into(),
             of: Some(of.into()),
-            new_id: None,
-            old_id: None,
-            warc: None,
-            bytes: None,
-            by: DecidedBy::Person,
+            ..Decision::new("2026-11-21T00:00:00Z".into(), action, url.into(), DecidedBy::Person)
         }
     }
 

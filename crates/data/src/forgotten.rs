@@ -132,16 +132,8 @@ mod tests {
 
     fn line(action: Action, url: &str, of: Option<&str>) -> String {
         let decision = Decision {
-            time: "2026-11-28T00:00:00Z".into(),
-            action,
-            id: None,
-            url: url.into(),
             of: of.map(str::to_owned),
-            new_id: None,
-            old_id: None,
-            warc: None,
-            bytes: None,
-            by: DecidedBy::Person,
+            ..Decision::new("2026-11-28T00:00:00Z".into(), action, url.into(), DecidedBy::Person)
         };
         serde_json::to_string(&decision).unwrap() + "\n"
     }

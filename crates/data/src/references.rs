@@ -89,7 +89,7 @@ impl References {
         Ok(Self { all, marks })
     }
 
-    /// Returns whether there is none.
+    /// Returns whether no reference was given.
     pub const fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -230,6 +230,9 @@ impl Reference {
 
 /// Finds the store of a data directory, or the store itself.
 fn folder_of(path: &Path) -> Result<PathBuf> {
+    if path.exists() && !path.is_dir() {
+        return Err(no_store(path));
+    }
     let inner = path.join("dedup");
     let folder = if inner.is_dir() { inner } else { path.to_owned() };
     let manifest = folder.join(MANIFEST);
@@ -287,7 +290,9 @@ fn explained(name: &str, error: hapax_dedup::Error) -> Error {
             path.display()
         )),
         Io { path, source } => unreadable(&path, &source),
-        error => Error::Damaged(format!("--against {name}: {error}")),
+        error => Error::Damaged(format!(
+            "--against {name}: {error}. Restore this store from a backup, build it again, or leave it out"
+        )),
     }
 }
 

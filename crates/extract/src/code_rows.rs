@@ -25,7 +25,7 @@ pub(crate) fn join_rows_of_code(page: &mut Page) {
         prose.get_mut(block.element).into_iter().for_each(|sum| *sum += u32::from(is_prose));
     }
     page.carry_up(&mut prose, |parent, child| *parent += child);
-    // The outermost element of code around each element; 0 if there is none.
+    // For each element the outermost element of code around it, or 0.
     let mut outermost: Vec<usize> = Vec::with_capacity(page.elements.len());
     for (at, element) in page.elements.iter().enumerate() {
         let above = outermost.get(element.parent).copied().unwrap_or(0);

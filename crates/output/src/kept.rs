@@ -5,7 +5,7 @@ use hapax_data::ExportedPage;
 use crate::cell::ColumnType::{Float, Integer, Text};
 use crate::cell::{Cell, Column};
 
-/// The columns of kept pages. The first nine are FineWeb's; the others have the names of the JSON export.
+/// The columns of kept pages: first the nine of FineWeb, then those with the names of the JSON export.
 pub const PAGE_COLUMNS: &[Column] = &[
     Column::required("text", Text),
     Column::required("id", Integer),

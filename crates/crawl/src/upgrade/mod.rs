@@ -57,7 +57,7 @@ pub struct Upgraded {
 ///
 /// # Complexity
 /// Reads the index once, and the archive once if a kept page is not in the index. Takes about 40 bytes of memory for
-/// each document. An index of an earlier version is written anew, with a look-up in the archive for each page.
+/// each document. Rebuilds an index of an earlier version, with a look-up in the archive for each page.
 pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgraded> {
     let mut result = upgrade_store(data, recipe, policy)?;
     result.indexed = index::renew(data)?;

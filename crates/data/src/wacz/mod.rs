@@ -2,6 +2,7 @@
 //! files, a compressed CDXJ index, and the list of kept pages. Other programs replay it, discarded pages included.
 
 mod cdxj;
+mod output;
 mod package;
 mod sorted;
 
@@ -19,7 +20,6 @@ use self::cdxj::{Blocks, line_of};
 use self::package::Package;
 use self::sorted::SortedLines;
 use crate::archived::MAX_RECORD;
-use crate::dir::is_locked;
 use crate::error::{Context, Error, Result};
 use crate::files::open_stored;
 use crate::positions::{PagePosition, read_position};
@@ -42,7 +42,7 @@ struct ArchiveFile {
     length: u64,
 }
 
-/// Writes the archive of a data directory to `out`. Beside a running crawl it ends at the last whole record.
+/// Writes the archive of a data directory to `out`. Beside a running crawl it ends at the last commit.
 ///
 /// # Errors
 /// [`Error::Invalid`] if the directory has no archive, [`Error::Damaged`] if a record cannot be read.
@@ -54,12 +54,13 @@ pub fn write_wacz<W: Write + Seek>(
     searcher: &Searcher,
     out: W,
 ) -> Result<(W, WaczCounts)> {
-    let mut files = archive_files(data)?;
     let (mut lines, mut counts) = (SortedLines::new(), WaczCounts::default());
-    let last = files.len().saturating_sub(1);
-    let grows = is_locked(data)?;
-    for (number, file) in files.iter_mut().enumerate() {
-        counts.records += index(file, &mut lines, grows && number == last)?;
+    // First, so that the archive ends later than these pages, unless the crawl is just committing them.
+    let mut list = tempfile::tempfile()?;
+    counts.pages = list_pages(searcher, &mut list)?;
+    let files = archive_files(data)?;
+    for file in &files {
+        counts.records += index(file, &mut lines)?;
     }
     let mut package = Package::new(out);
     for file in &files {
@@ -75,8 +76,6 @@ pub fn write_wacz<W: Write + Seek>(
     let (compressed, starts) = blocks.finish()?;
     add_file(&mut package, "indexes/index.cdx.gz", compressed)?;
     package.add("indexes/index.idx", starts.len() as u64, starts.as_slice())?;
-    let mut list = tempfile::tempfile()?;
-    counts.pages = list_pages(searcher, &mut list)?;
     add_file(&mut package, "pages/pages.jsonl", list)?;
     let title = data.file_name().map(|name| name.to_string_lossy().into_owned());
     Ok((package.finish(&title.unwrap_or_default())?, counts))
@@ -89,13 +88,11 @@ fn add_file<W: Write + Seek>(package: &mut Package<W>, path: &str, mut file: Fil
     Ok(())
 }
 
-/// Returns the files of the archive up to its committed end, or whole ones beside another process.
+/// Returns the files of the archive up to its committed end.
 fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
     let folder = data.join("pages");
     let mut end = None;
-    if !is_locked(data)?
-        && let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())?
-    {
+    if let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? {
         let position: PagePosition = read_position(&store.payload())?;
         end = Some((position.warc_file, position.warc_length));
     }
@@ -124,8 +121,8 @@ fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
     Ok(files)
 }
 
-/// Adds a line for each record of a file. Returns their number. A file that `grows` ends at its last whole record.
-fn index(file: &mut ArchiveFile, lines: &mut SortedLines, grows: bool) -> Result<u64> {
+/// Adds a line for each record of a file. Returns their number.
+fn index(file: &ArchiveFile, lines: &mut SortedLines) -> Result<u64> {
     let name = || file.path.display().to_string();
     let input = open_stored(&file.path).with_context(name)?;
     let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
@@ -139,10 +136,6 @@ fn index(file: &mut ArchiveFile, lines: &mut SortedLines, grows: bool) -> Result
                 }
             }
             Ok(None) => return Ok(records),
-            Err(_) if grows => {
-                file.length = members.offset();
-                return Ok(records);
-            }
             Err(error) => {
                 let at = members.offset();
                 return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));

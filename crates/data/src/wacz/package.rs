@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::output::Output;
 use crate::error::{Context, Result};
 
 const VERSION: &str = "1.1.1";
@@ -36,13 +37,13 @@ struct DataPackage<'a> {
 
 /// A WACZ file that is being written.
 pub(super) struct Package<W: Write + Seek> {
-    zip: ZipWriter<W>,
+    zip: ZipWriter<Output<W>>,
     resources: Vec<Resource>,
 }
 
 impl<W: Write + Seek> Package<W> {
     pub(super) fn new(out: W) -> Self {
-        Self { zip: ZipWriter::new(out), resources: Vec::new() }
+        Self { zip: ZipWriter::new(Output::new(out)), resources: Vec::new() }
     }
 
     /// Adds an entry of at most `most` bytes with the content of `input`. Returns its length.
@@ -91,7 +92,7 @@ impl<W: Write + Seek> Package<W> {
             self.begin(path, content.len() as u64)?;
             self.zip.write_all(&content).context(path)?;
         }
-        Ok(self.zip.finish().map_err(std::io::Error::from)?)
+        Ok(self.zip.finish().map_err(std::io::Error::from)?.into_inner())
     }
 }
 

@@ -36,7 +36,7 @@ const INTRODUCTIONS: [&str; 30] = [
     "af ",
 ];
 
-/// Those of them that are certain at the beginning of any line. The others are words of sentences too.
+/// The words above that are certain at the beginning of any line. The other ones also begin sentences.
 const CERTAIN: [&str; 18] = [
     "by ",
     "by: ",
