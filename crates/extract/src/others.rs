@@ -10,16 +10,28 @@ use crate::votes::{Votes, is_set};
 
 /// Number of bytes that is an article by itself. Without an article, the comments are the page's text.
 const LEAST_ARTICLE: usize = 700;
-/// Minimum number of words in sentences of a short article below its main heading.
+/// Minimum number of words in sentences of a short article below its main heading, if the page declares an article.
 const SHORT_ARTICLE: f64 = 20.0;
+/// The same if it does not.
+const UNDECLARED_ARTICLE: f64 = 70.0;
 /// Minimum number of stories of a stream.
 const STORIES: usize = 3;
 
-/// Returns whether the kept blocks are an article, or a short one below a main heading.
+/// Returns whether the kept blocks are an article, or a short one below a main heading. A very short
+/// one must be declared, by `<article>` around its heading or by the page's type, because the first post of a discussion
+/// is short too. A heading that is a question begins a discussion more often than an article.
 pub(crate) fn is_article(page: &Page, votes: &Votes, keep: &[bool]) -> bool {
     let kept = || page.blocks.iter().zip(&votes.measures).zip(keep).filter(|(_, keep)| **keep);
     if kept().map(|((block, _), _)| block.text.len()).sum::<usize>() >= LEAST_ARTICLE {
         return true;
+    }
+    let Some(main) = page.blocks.iter().find(|block| block.heading == 1 && !block.hidden) else {
+        return false;
+    };
+    let around = page.below(|at| page.elements.get(at).is_some_and(|element| element.article));
+    let declared = page.kinds.article || is_set(&around, main.element);
+    if main.text.trim_end().ends_with(['?', '？']) {
+        return false;
     }
     let mut headed = false;
     let mut words = 0.0;
@@ -29,7 +41,7 @@ pub(crate) fn is_article(page: &Page, votes: &Votes, keep: &[bool]) -> bool {
             words += m.words;
         }
     }
-    words >= SHORT_ARTICLE
+    words >= if declared { SHORT_ARTICLE } else { UNDECLARED_ARTICLE }
 }
 
 /// Returns the blocks of containers that are named as comments and lack the main heading; `None` if there are none.

@@ -28,6 +28,9 @@ fn comments(wrap: impl Fn(usize, &str) -> String) -> String {
     COMMENTS.iter().cycle().take(24).enumerate().map(|(at, text)| wrap(at, text)).collect()
 }
 
+/// Declares the page as an article.
+const DECLARED: &str = "<script type='application/ld+json'>{\"@type\": \"NewsArticle\"}</script>";
+
 fn article() -> String {
     format!(
         "<h1>Town closes its swimming pool</h1><p class=date>3 September 2024</p><p>{}</p><p>{}</p>",
@@ -64,7 +67,26 @@ fn comments_longer_than_a_short_article_are_no_text() {
             article()
         ),
     ] {
+        let body = format!("{DECLARED}{body}");
         keeps(&page("Town closes its swimming pool", &body), &wanted(), &SOME);
+    }
+}
+
+#[test]
+fn replies_to_a_short_post_are_text_unless_the_page_declares_an_article() {
+    let boxes = comments(|at, text| {
+        format!("<div class=comment-body><span class=user>reader{at}</span><p>{text}</p></div>")
+    });
+    let post = |heading: &str| format!("<h1>{heading}</h1><p>{}</p><p>{}</p>", SHORT[0], SHORT[1]);
+    for body in [
+        format!("<div class=content>{}<div class=comments>{boxes}</div></div>", post("Our pool")),
+        format!(
+            "{DECLARED}<article>{}<div class=comments>{boxes}</div></article>",
+            post("Who can save our pool?")
+        ),
+    ] {
+        let all: Vec<&str> = SHORT.iter().chain(&COMMENTS).copied().collect();
+        keeps(&page("Our pool", &body), &all, &[]);
     }
 }
 
@@ -103,7 +125,7 @@ fn other_stories_below_a_short_article_are_no_text() {
             article()
         ),
         format!("<main><article>{}</article>{whole}</main>", article()),
-        format!("<main>{}<div class=more-stories>{boxes}</div></main>", article()),
+        format!("{DECLARED}<main>{}<div class=more-stories>{boxes}</div></main>", article()),
     ] {
         keeps(&page("Town closes its swimming pool", &body), &wanted(), &others);
     }
