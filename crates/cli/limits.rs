@@ -99,13 +99,7 @@ impl Settings {
                 ["1B", "255MiB"],
             )?,
             max_ratio: count("max-ratio", self.bodies.max_ratio, default.max_ratio, 1, 1_000_000)?,
-            max_encodings: count(
-                "max-encodings",
-                self.bodies.max_encodings,
-                default.max_encodings,
-                1,
-                16,
-            )?,
+            max_encodings: self.max_encodings()?,
             max_robots: bytes("max-robots", &self.bodies.max_robots, default.max_robots, "1KiB")?,
             max_unwanted: bytes(
                 "max-unwanted",
@@ -146,12 +140,18 @@ impl Settings {
         })
     }
 
+    fn max_encodings(&self) -> Result<usize> {
+        let default = hapax_fetch::Limits::default().max_encodings;
+        number("max-encodings", self.bodies.max_encodings, default, 1..=16)
+    }
+
     pub(crate) fn sitemap_limits(&self) -> Result<SitemapLimits> {
         let default = SitemapLimits::default();
         let (bytes, urls) = (self.documents.max_sitemap.as_ref(), self.documents.max_sitemap_urls);
         Ok(SitemapLimits {
             max_bytes: size("max-sitemap", bytes, default.max_bytes, ["1KiB", "1GiB"])?,
             max_urls: number("max-sitemap-urls", urls, default.max_urls, 0..=10_000_000)?,
+            max_encodings: self.max_encodings()?,
             ..default
         })
     }

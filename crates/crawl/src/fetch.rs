@@ -246,6 +246,7 @@ async fn request(
     let mut hops = 0;
     let response = loop {
         let response = match as_sitemap {
+            true if page => place.server(shared.fetch.get_list(&at, &known)).await?,
             true => place.server(shared.fetch.get_sitemap(&at, &known)).await?,
             false => place.server(shared.fetch.get(&at, &known, &wanted)).await?,
         };
@@ -417,7 +418,7 @@ async fn read(
     let reserved = shared.rules.reservations(&lease.host);
     let read = tokio::task::spawn_blocking(move || {
         if kind == EntryKind::Sitemap {
-            let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
+            let sitemap = Sitemap::of_response(&url, &response, &shared.sitemap_limits);
             return (LeaseResult::Sitemap { sitemap, room: None }, extractor.ok());
         }
         if kind == EntryKind::Page

@@ -31,8 +31,18 @@ pub trait Fetch: Send + Sync + Debug {
         wanted: &'a Wanted,
     ) -> Pending<'a, Result<Response, Error>>;
 
-    /// Makes one request for a sitemap, whose body may be larger than that of a page.
+    /// Makes one request for a sitemap, whose body may be larger than that of a page. The crawl decodes `raw` as a
+    /// stream if `body` is empty.
     fn get_sitemap<'a>(
+        &'a self,
+        url: &'a Url,
+        known: &'a Validators,
+    ) -> Pending<'a, Result<Response, Error>> {
+        self.get(url, known, &|_| true)
+    }
+
+    /// Makes one request for a seed that may be a sitemap or a page: `body` is decoded.
+    fn get_list<'a>(
         &'a self,
         url: &'a Url,
         known: &'a Validators,
@@ -64,6 +74,14 @@ impl Fetch for Fetcher {
         known: &'a Validators,
     ) -> Pending<'a, Result<Response, Error>> {
         Box::pin(Self::get_sitemap(self, url, known))
+    }
+
+    fn get_list<'a>(
+        &'a self,
+        url: &'a Url,
+        known: &'a Validators,
+    ) -> Pending<'a, Result<Response, Error>> {
+        Box::pin(Self::get_list(self, url, known))
     }
 
     fn robots<'a>(&'a self, url: &'a Url, pause: Duration) -> Pending<'a, RobotsAnswer> {

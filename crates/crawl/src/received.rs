@@ -199,9 +199,12 @@ impl Received {
 async fn restored(place: Place, entry: &Entry, fetcher: &Fetcher) -> Option<Answer> {
     let mut known = None;
     let (length, copy) = (place.length, entry.clone());
+    let is_sitemap = entry.kind == EntryKind::Sitemap;
     let read = async {
         let read = move || parse(read_at(&place).ok()?, &copy);
         let (answer, wanted) = tokio::task::spawn_blocking(read).await.ok()??;
+        // A sitemap is decoded while it is parsed.
+        let wanted = wanted && !is_sitemap;
         known = Some((answer.time, answer.took, answer.asked_if_changed));
         Some((answer.response, wanted))
     };

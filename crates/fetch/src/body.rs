@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::decode::{decode_body_within, decode_up_to, is_plain};
+use crate::decode::{decode_beginning, decode_body_within, decode_up_to, is_plain};
 use crate::error::{Error, Kind, translate};
 use crate::limits::{LARGE_BODY, Limits};
 
@@ -181,6 +181,36 @@ impl Bodies {
             Ok((Bytes::from(body), Some(permit)))
         });
         decoded.await.map_err(|error| Error::new(Kind::Encoding, error.to_string()))?
+    }
+
+    /// Decodes at most `max` bytes of a list; the rest is cut. Without `max` only a body without encoding is returned:
+    /// the caller decodes others as a stream.
+    pub(crate) async fn decode_list(
+        &self,
+        raw: &Bytes,
+        encoding: Option<String>,
+        permit: Option<OwnedSemaphorePermit>,
+        max: Option<usize>,
+    ) -> Result<Held, Error> {
+        let Some(encoding) = encoding.filter(|encoding| !is_plain(encoding)) else {
+            return Ok((raw.clone(), permit));
+        };
+        let Some(max) = max else { return Ok((Bytes::new(), permit)) };
+        let layers = self.limits.max_encodings;
+        let body = decode_beginning(raw, &encoding, layers, max.min(LARGE_BODY));
+        if body.len() < max.min(LARGE_BODY) {
+            return Ok((body.into(), permit));
+        }
+        let permit = match permit {
+            Some(permit) => permit,
+            None => self.permit().await?,
+        };
+        let raw = raw.clone();
+        // Move the permit: the blocking task continues if this future is dropped.
+        let decoded = tokio::task::spawn_blocking(move || {
+            (Bytes::from(decode_beginning(&raw, &encoding, layers, max)), Some(permit))
+        });
+        decoded.await.map_err(|error| Error::new(Kind::Encoding, error.to_string()))
     }
 
     /// Acquires the permit that a large body keeps while it is in memory. A failure is never the host's fault.

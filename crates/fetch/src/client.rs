@@ -93,8 +93,10 @@ struct Clients {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beyond {
     Fails,
-    /// A sitemap.
-    IsCut,
+    /// A sitemap, or a seed that may be one.
+    IsCut {
+        decode: bool,
+    },
     /// robots.txt; its body is read at every status.
     IsIgnored,
 }
@@ -105,7 +107,7 @@ impl Beyond {
         match self {
             Self::Fails => !is_whole(raw, body),
             // The parser reports that it is cut.
-            Self::IsCut => false,
+            Self::IsCut { .. } => false,
             Self::IsIgnored => framed,
         }
     }
@@ -229,14 +231,25 @@ impl Fetcher {
         self.get_up_to(url, self.limits.max_body, Beyond::Fails, known, &wanted).await
     }
 
-    /// Fetches a sitemap; bytes beyond [`Limits::max_sitemap`] are cut.
+    /// Fetches a sitemap; bytes beyond [`Limits::max_sitemap`] are cut. An encoded body is not decoded, so that
+    /// [`Sitemap::of_response`](crate::Sitemap::of_response) decodes it as a stream: `body` is empty.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn get_sitemap(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
-        // One byte beyond the limit shows that the sitemap is longer.
         let max = self.limits.max_sitemap.saturating_add(1);
-        self.get_up_to(url, max, Beyond::IsCut, known, &|_| true).await
+        self.get_up_to(url, max, Beyond::IsCut { decode: false }, known, &|_| true).await
+    }
+
+    /// Like [`get_sitemap`](Self::get_sitemap), but decodes the body, because it may be a page. The decoded body is
+    /// cut at the same limit.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_list(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
+        // One byte beyond the limit shows that the list is longer.
+        let max = self.limits.max_sitemap.saturating_add(1);
+        self.get_up_to(url, max, Beyond::IsCut { decode: true }, known, &|_| true).await
     }
 
     /// Fetches robots.txt; bytes beyond [`Limits::max_robots`] are ignored.
@@ -299,9 +312,12 @@ impl Fetcher {
         let encoding = in_one(encodings.map(HeaderValue::as_bytes));
         // The rest of a robots.txt is ignored after decoding.
         let decoded = if beyond == Beyond::IsIgnored { self.limits.max_body } else { max };
-        let (body, permit) = match wanted {
-            true => self.bodies.decode(&raw, encoding, permit, decoded).await?,
-            false => (Bytes::new(), permit),
+        let (body, permit) = match beyond {
+            _ if !wanted => (Bytes::new(), permit),
+            Beyond::IsCut { decode } => {
+                self.bodies.decode_list(&raw, encoding, permit, decode.then_some(max)).await?
+            }
+            _ => self.bodies.decode(&raw, encoding, permit, decoded).await?,
         };
         // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either, it may be complete.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);

@@ -1,5 +1,7 @@
 //! Decodes Content-Encoding within limits: a few bytes may expand to gigabytes.
 
+mod stream;
+
 use std::io::Read;
 
 use bytes::Bytes;
@@ -7,6 +9,8 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
+
+pub(crate) use self::stream::{decode_beginning, decoded};
 
 /// Supported encodings (RFC 9110, section 8.4.1; RFC 7932; RFC 8878). Others are ignored: servers declare `identity`,
 /// `none` or `utf-8` for plain bodies.

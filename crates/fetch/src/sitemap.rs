@@ -13,6 +13,9 @@ use quick_xml::events::Event;
 use url::Url;
 
 use self::input::{Input, Start};
+use crate::decode::decoded;
+use crate::limits::Limits;
+use crate::response::Response;
 
 /// Attributes per tag; further ones are ignored.
 const MAX_ATTRIBUTES: usize = 16;
@@ -35,6 +38,8 @@ pub struct SitemapLimits {
     pub max_held: usize,
     /// Alternate languages of one page; further ones are counted. Default 100.
     pub max_alternates: usize,
+    /// Layers of Content-Encoding. Default 2.
+    pub max_encodings: usize,
 }
 
 impl Default for SitemapLimits {
@@ -45,6 +50,7 @@ impl Default for SitemapLimits {
             max_text: 2048,
             max_held: 16 << 20,
             max_alternates: 100,
+            max_encodings: Limits::default().max_encodings,
         }
     }
 }
@@ -84,8 +90,24 @@ impl Sitemap {
     /// Linear in the bytes. Memory: one element and the returned URLs; charsets other than UTF-8 are decoded in
     /// memory. No DTD is read: only the entities of XML and HTML are expanded.
     pub fn parse(base: &Url, body: &[u8], limits: &SitemapLimits) -> Self {
+        Self::from_input(base, Input::new(Box::new(body), limits.max_bytes), limits)
+    }
+
+    /// Parses the sitemap of a response. Decodes a body that is still encoded as a stream, so that it is never in
+    /// memory as a whole.
+    pub fn of_response(base: &Url, response: &Response, limits: &SitemapLimits) -> Self {
+        if !response.body.is_empty() {
+            return Self::parse(base, &response.body, limits);
+        }
+        let encoding = response.encoding().unwrap_or_default();
+        // One byte beyond the limit shows that the sitemap is longer.
+        let most = limits.max_bytes.saturating_add(1);
+        let body = decoded(&response.raw, &encoding, limits.max_encodings, most);
+        Self::from_input(base, Input::new(body, limits.max_bytes), limits)
+    }
+
+    fn from_input(base: &Url, mut input: Input<'_>, limits: &SitemapLimits) -> Self {
         let mut reading = Reading::new(base, limits);
-        let mut input = Input::new(body, limits.max_bytes);
         let complete = match input.start() {
             Start::Xml => reading.xml(&mut input),
             Start::Text => reading.text(&mut input),
@@ -97,7 +119,7 @@ impl Sitemap {
 
     /// Returns whether the outermost element is that of a sitemap, an index or a feed.
     pub fn is_list(body: &[u8], limits: &SitemapLimits) -> bool {
-        let mut input = Input::new(body, limits.max_bytes.min(MAX_START));
+        let mut input = Input::new(Box::new(body), limits.max_bytes.min(MAX_START));
         if input.start() != Start::Xml {
             return false;
         }

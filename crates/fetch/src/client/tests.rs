@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::error::Kind;
+use crate::sitemap::{Sitemap, SitemapLimits};
 
 /// Starts a server that answers each path with the head and body that `answer` returns.
 async fn server(answer: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Url {
@@ -328,5 +329,42 @@ async fn old_and_odd_headers_lose_no_page() {
     for path in ["/folded", "/space", "/none", "/utf", "/twice"] {
         let response = fetcher.get(&url.join(path).unwrap()).await;
         assert_eq!(response.map(|response| response.body).unwrap(), "page", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_encoded_sitemap_is_read_as_a_stream_and_cut_at_its_limit() {
+    let entry = |n: usize| format!("<url><loc>http://a.example/{n}</loc></url>");
+    let map: String = (0..3000).map(entry).collect();
+    let map = format!("<urlset>{map}</urlset>");
+    let mut gz = GzEncoder::new(Vec::new(), Compression::best());
+    gz.write_all(map.as_bytes()).unwrap();
+    let packed = gz.finish().unwrap();
+    let url = server(move |path| match path {
+        "/plain" => (String::new(), map.clone().into_bytes()),
+        "/declared" => ("Content-Encoding: gzip\r\n".into(), map.clone().into_bytes()),
+        _ => ("Content-Encoding: gzip\r\n".into(), packed.clone()),
+    })
+    .await;
+    let known = Validators::default();
+    let whole = fetcher(&url, Options::default());
+    for (path, is_decoded) in [("/plain", true), ("/declared", false), ("/packed", false)] {
+        let at = url.join(path).unwrap();
+        let response = whole.get_sitemap(&at, &known).await.unwrap();
+        assert_eq!(!response.body.is_empty(), is_decoded, "{path}");
+        let found = Sitemap::of_response(&at, &response, &SitemapLimits::default());
+        assert_eq!((found.pages.len(), found.cut), (3000, false), "{path}");
+        let response = whole.get_list(&at, &known).await.unwrap();
+        let found = Sitemap::of_response(&at, &response, &SitemapLimits::default());
+        assert_eq!((found.pages.len(), found.cut), (3000, false), "{path}");
+    }
+    // The decoded body is longer than the limit, the one on the wire is not.
+    let limits = Limits { max_sitemap: 20_000, ..Limits::default() };
+    let short = SitemapLimits { max_bytes: 20_000, ..SitemapLimits::default() };
+    let client = fetcher(&url, Options { limits, ..Options::default() });
+    let at = url.join("/packed").unwrap();
+    for response in [client.get_sitemap(&at, &known).await, client.get_list(&at, &known).await] {
+        let found = Sitemap::of_response(&at, &response.unwrap(), &short);
+        assert!(found.cut && (400..600).contains(&found.pages.len()), "{}", found.pages.len());
     }
 }

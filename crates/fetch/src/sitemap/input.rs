@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 
 /// Bytes at the start that may contain the XML declaration, or text before the first tag.
 const MAX_PROLOG: usize = 1024;
@@ -27,10 +27,11 @@ pub(super) struct Input<'b> {
 
 impl<'b> Input<'b> {
     /// Reads at most `max` decompressed bytes.
-    pub(super) fn new(body: &'b [u8], max: usize) -> Self {
-        let source: Box<dyn Read + 'b> = match body.starts_with(&[0x1f, 0x8b]) {
+    pub(super) fn new(mut body: Box<dyn BufRead + 'b>, max: usize) -> Self {
+        let is_gzip = body.fill_buf().is_ok_and(|head| head.starts_with(&[0x1f, 0x8b]));
+        let source: Box<dyn Read + 'b> = match is_gzip {
             true => Box::new(MultiGzDecoder::new(body)),
-            false => Box::new(body),
+            false => body,
         };
         let limited = Limited { source, left: max, is_cut: false };
         Self { reader: BufReader::with_capacity(BUFFER, limited), prefix: Vec::new(), at: 0 }
