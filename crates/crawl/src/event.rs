@@ -50,7 +50,7 @@ impl<'a> Page<'a> {
 
     /// The comparison text: without boilerplate, title first.
     pub fn text(&self) -> &'a str {
-        &self.work.evidence.comparison_text.text
+        &self.work.text
     }
 
     /// When it was fetched.

@@ -438,7 +438,7 @@ async fn read(
         let result =
             match PageWork::read(Some(depth), url, response, time, recipe, limits, with_text) {
                 Ok(mut page) => {
-                    page.document.reservations.extend(reserved);
+                    page.reserve(reserved);
                     if shared.patience.obey_reservations && !page.document.reservations.is_empty() {
                         let detail = page.document.reservations.join(", ");
                         let why = Unread { reason: SkipReason::Reserved, detail };

@@ -1,23 +1,22 @@
 //! Writes the results of a verdict: index, WARC, log line.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::Result;
 use hapax_data::Context;
 use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
-use hapax_extract::Date;
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
 use hapax_page::examples;
-use hapax_url::{host_key, registrable_site};
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
 use super::commit::{Committer, place};
 use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
-use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageMeta, round};
+use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, round};
 
 /// The other page of a log line: a kept page, or a document of a reference.
 #[derive(Debug)]
@@ -36,23 +35,23 @@ impl Committer {
         time: &str,
         (location, marks): (Option<Location>, Vec<String>),
     ) -> Result<()> {
-        self.texts.insert(id, &page.evidence.comparison_text.text);
+        self.texts.insert(id, Arc::clone(&page.text));
         self.store_text(page, id);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
         }
-        let meta = PageMeta::of(&page.document, Date::of(page.time)).with_against(marks).to_json();
+        let meta = page.meta_with(marks);
         if self.search.adds {
             self.add_to_index(&Page {
                 meta: &meta,
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
-                text: shown_text(&page.evidence.comparison_text.text),
+                text: shown_text(&page.text),
                 other: &page.other_text,
-                host: &host_key(&page.url),
-                site: &registrable_site(&page.url),
+                host: &page.host,
+                site: &page.site,
                 time: seconds_since_1970(page.time),
                 language: page.document.language,
                 fetched: time,
@@ -187,10 +186,8 @@ impl Committer {
             Level::Text => DuplicateKind::Exact,
             Level::Hamming | Level::Sketch => DuplicateKind::Near,
         };
-        let (shared, different) = text
-            .map(|other| examples(&page.evidence.comparison_text.text, &other))
-            .unwrap_or_default();
-        let meta = PageMeta::of(&page.document, Date::of(page.time));
+        let (shared, different) =
+            text.map(|other| examples(&page.text, &other)).unwrap_or_default();
         let line = Discarded {
             against,
             fingerprint: Some(page.evidence.fingerprint.to_string()),
@@ -203,12 +200,12 @@ impl Committer {
             table: best.table,
             recipe: Some(self.recipe.name().to_owned()),
             evidence: Some(self.evidence(compared.as_ref())),
-            page_type: meta.page_type,
-            confidence: meta.confidence,
+            page_type: Some(page.document.page_type.as_str().to_owned()),
+            confidence: Some(round(page.document.confidence.into())),
             key: page.key.clone(),
             title: page.document.title.clone(),
             language: page.document.language.to_owned(),
-            host: host_key(&page.url),
+            host: page.host.clone(),
             bytes: page.response.body.len() as u64,
             shared,
             different,
@@ -257,22 +254,13 @@ impl Committer {
         };
         let record_id = self.record_id(id);
         let Some(warc) = &mut self.warc.writer else { return Ok(None) };
-        let mut told = vec![
-            ("fingerprint", page.evidence.fingerprint.to_string()),
-            ("recipe", self.recipe.name().to_owned()),
-            ("charset", page.document.charset.to_owned()),
-            ("language", page.document.language.to_owned()),
-        ];
-        if let Some(depth) = page.depth {
-            told.push(("depth", depth.to_string()));
-            told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
-        }
         let response = &page.response;
         let location = match &page.packed {
-            Some(packed) => {
-                warc.append_packed(&kind, response, packed, page.time, &record_id, &told)
+            Some(packed) => warc.append_packed(&kind, response, packed, page.time, &record_id),
+            None => {
+                let metadata = page.archived_metadata();
+                warc.append(&kind, response, page.time, &record_id, &metadata)
             }
-            None => warc.append(&kind, response, page.time, &record_id, &told),
         };
         Ok(Some(location.context("pages/")?))
     }

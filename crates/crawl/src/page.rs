@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_data::{Findings, InReference, PackedText, SkipReason};
+use hapax_data::{Findings, InReference, PackedText, PageMeta, SkipReason};
 use hapax_extract::{
-    Document, Features, Limits, Link, Recipe, extract, extract_plain, is_reservation, links,
+    Date, Document, Features, Limits, Link, Recipe, extract, extract_plain, is_reservation, links,
     refresh_target,
 };
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
 use hapax_page::{Evidence, Kind};
+use hapax_url::{host_key, registrable_site};
 use hapax_warc::{Packed, Packer};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
@@ -23,7 +24,16 @@ pub(crate) struct PageWork {
     pub(crate) url: Url,
     pub(crate) response: Response,
     pub(crate) document: Document,
+    /// Its text is in `text`.
     pub(crate) evidence: Evidence,
+    pub(crate) recipe: Recipe,
+    /// The comparison text.
+    pub(crate) text: Arc<str>,
+    /// JSON of its [`PageMeta`].
+    pub(crate) meta: String,
+    /// Host and registrable domain.
+    pub(crate) host: String,
+    pub(crate) site: String,
     pub(crate) time: SystemTime,
     /// Its text for comparisons, and the compressed text if a worker compressed it.
     pub(crate) compared: Arc<Compared>,
@@ -85,12 +95,18 @@ impl PageWork {
         let Features { words, shingles, numbers: hashes, .. } =
             &mut evidence.comparison_text.features;
         (*words, *shingles, *hashes) = Default::default();
+        let text = std::mem::take(&mut evidence.comparison_text.text).into();
         Self {
+            meta: PageMeta::of(&document, Date::of(time)).to_json(),
+            host: host_key(&url),
+            site: registrable_site(&url),
             depth,
             url,
             response,
             document,
             evidence,
+            recipe,
+            text,
             time,
             compared: Arc::new(Compared::new(page_text)),
             packed_text: None,
@@ -109,7 +125,41 @@ impl PageWork {
     pub(crate) fn pack(&mut self, packer: Option<&Packer>) {
         if let Some(packer) = packer.filter(|_| !self.document.robots.noindex) {
             // If this fails, the archive compresses it and reports the error.
-            self.packed = packer.pack(&self.response, self.time).ok();
+            self.packed = packer.pack(&self.response, self.time, &self.archived_metadata()).ok();
+        }
+    }
+
+    /// Returns the fields of its `metadata` record in the archive.
+    pub(crate) fn archived_metadata(&self) -> Vec<(&'static str, String)> {
+        let mut fields = vec![
+            ("fingerprint", self.evidence.fingerprint.to_string()),
+            ("recipe", self.recipe.name().to_owned()),
+            ("charset", self.document.charset.to_owned()),
+            ("language", self.document.language.to_owned()),
+        ];
+        if let Some(depth) = self.depth {
+            fields.push(("depth", depth.to_string()));
+            fields.push(("fetchTimeMs", self.response.took.as_millis().to_string()));
+        }
+        fields
+    }
+
+    /// Adds rights that its host reserves.
+    pub(crate) fn reserve(&mut self, rights: Vec<String>) {
+        if !rights.is_empty() {
+            self.document.reservations.extend(rights);
+            self.meta = PageMeta::of(&self.document, Date::of(self.time)).to_json();
+        }
+    }
+
+    /// Returns its metadata with the references that have it.
+    pub(crate) fn meta_with(&self, against: Vec<String>) -> String {
+        match against.is_empty() {
+            true => self.meta.clone(),
+            false => {
+                let meta = PageMeta::of(&self.document, Date::of(self.time));
+                meta.with_against(against).to_json()
+            }
         }
     }
 

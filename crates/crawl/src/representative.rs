@@ -168,7 +168,7 @@ impl Committer {
         line.of.warc = place;
         line.warc = line.warc.or(place_of_other);
         if let Some(text) = text {
-            (line.shared, line.different) = examples(&text, &page.evidence.comparison_text.text);
+            (line.shared, line.different) = examples(&text, &page.text);
         }
         self.logs.discarded.append(&line)?;
         self.event_replaced(&line)?;

@@ -14,7 +14,8 @@ pub(super) fn of_page(page: &PageWork) -> usize {
     let packed = page.packed.as_ref().map_or(0, Packed::size);
     of_response(&page.response)
         + of_document(&page.document)
-        + page.evidence.comparison_text.text.len()
+        + page.text.len()
+        + page.meta.len()
         + packed
 }
 

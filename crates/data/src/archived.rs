@@ -23,9 +23,9 @@ pub struct TextCache {
 
 impl TextCache {
     /// Adds the text of a document, and drops the oldest ones beyond 16 MiB.
-    pub fn insert(&mut self, id: u64, text: &str) {
+    pub fn insert(&mut self, id: u64, text: Arc<str>) {
         self.bytes += text.len();
-        self.texts.insert(id, text.into());
+        self.texts.insert(id, text);
         self.order.push_back(id);
         while self.bytes > CACHE_BYTES
             && let Some(oldest) = self.order.pop_front()

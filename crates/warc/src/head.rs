@@ -34,6 +34,21 @@ pub(crate) fn known_fields(
     head
 }
 
+/// Returns the fields of a record beside a response that a worker can make ahead: all except type, id and reference.
+pub(crate) fn beside_fields(
+    content_type: &str,
+    response: &Response,
+    time: SystemTime,
+    digest: &str,
+) -> Head {
+    let mut head = Head::default();
+    head.field("WARC-Date", &format_time(time));
+    head.field("WARC-Target-URI", response.url.as_str());
+    head.field("WARC-Block-Digest", digest);
+    head.field("Content-Type", content_type);
+    head
+}
+
 impl Head {
     /// Returns the first fields of every record.
     pub(crate) fn of(warc_type: &str, id: &str) -> Self {

@@ -7,7 +7,6 @@ use crate::head::{Head, known_fields};
 use crate::location::{Location, name};
 use crate::member::{Deflater, Part, put_member};
 use crate::packed::{Block, Packed};
-use crate::payload_digest;
 use crate::reader::payload_digest_at;
 use crate::time::format_time;
 use hapax_fetch::Response;
@@ -125,8 +124,8 @@ impl Writer {
         id: &str,
         metadata: &[(&str, String)],
     ) -> io::Result<Location> {
-        let packed = Packed::of(&mut self.deflater, response, time)?;
-        self.append_packed(kind, response, &packed, time, id, metadata)
+        let packed = Packed::of(&mut self.deflater, response, time, metadata)?;
+        self.append_packed(kind, response, &packed, time, id)
     }
 
     /// Does the same with a response that a [`Packer`](crate::Packer) has compressed, which is most of the work.
@@ -140,7 +139,6 @@ impl Writer {
         packed: &Packed,
         time: SystemTime,
         id: &str,
-        metadata: &[(&str, String)],
     ) -> io::Result<Location> {
         if self.length >= self.options.max_file_bytes {
             self.rotate()?;
@@ -160,7 +158,7 @@ impl Writer {
                 let mut head = Head::of("response", &format!("<{id}>"));
                 head.refer_to(&refers.record, &refers.url);
                 head.field(NEAR_DUPLICATE_FIELD, &refers.evidence);
-                let start = self.deflater.part(&[&head.0])?;
+                let start = Part::stored(&head.0);
                 put_member([&start, &packed.fields, &packed.whole.part].into_iter(), &mut self.out);
             }
             RecordKind::Unchanged(refers) => {
@@ -169,18 +167,16 @@ impl Writer {
                 self.revisit(UNCHANGED_PROFILE, id, refers, &fields, &packed.head)?;
             }
         }
-        if let Some(block) = &packed.request {
-            let content = "application/http;msgtype=request";
-            let head = beside("request", content, id, response, time, &block.digest);
-            self.put(head, &block.part)?;
-        }
-        if !metadata.is_empty() {
-            let mut fields = Head::default();
-            metadata.iter().for_each(|(name, value)| fields.field(name, value));
-            let (content, digest) = ("application/warc-fields", payload_digest(&fields.0));
-            let head = beside("metadata", content, id, response, time, &digest);
-            let all = self.deflater.part(&[&head.before(fields.0.len()), &fields.0])?;
-            put_member([&all].into_iter(), &mut self.out);
+        for (warc_type, refers, packed) in [
+            ("request", "WARC-Concurrent-To", &packed.request),
+            ("metadata", "WARC-Refers-To", &packed.metadata),
+        ] {
+            if let Some(packed) = packed {
+                let mut head = Head::of(warc_type, &format!("<{id}:{warc_type}>"));
+                head.field(refers, &format!("<{id}>"));
+                let start = Part::stored(&head.0);
+                put_member([&start, &packed.fields, &packed.block].into_iter(), &mut self.out);
+            }
         }
         self.write()?;
         Ok(location)
@@ -264,25 +260,6 @@ impl Writer {
         self.length = 0;
         self.info()
     }
-}
-
-/// Returns the head of a record that belongs to the response `id`.
-fn beside(
-    warc_type: &str,
-    content_type: &str,
-    id: &str,
-    response: &Response,
-    time: SystemTime,
-    digest: &str,
-) -> Head {
-    let refers = if warc_type == "metadata" { "WARC-Refers-To" } else { "WARC-Concurrent-To" };
-    let mut head = Head::of(warc_type, &format!("<{id}:{warc_type}>"));
-    head.field("WARC-Date", &format_time(time));
-    head.field("WARC-Target-URI", response.url.as_str());
-    head.field(refers, &format!("<{id}>"));
-    head.field("WARC-Block-Digest", digest);
-    head.field("Content-Type", content_type);
-    head
 }
 
 /// Returns an error if the file is shorter than `length`: to extend it would hide the loss of records.

@@ -18,7 +18,7 @@ use hapax_data::{
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
 use hapax_frontier::{End, Frontier, Lease};
-use hapax_url::{host_key, url_key};
+use hapax_url::url_key;
 use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
@@ -167,7 +167,7 @@ impl Committer {
             superseded = Some(known);
             self.look.changed = true;
         }
-        if self.logs.decisions.forgotten(url, &host_key(&page.url)) {
+        if self.logs.decisions.forgotten(url, &page.host) {
             self.skip(url, SkipReason::Forgotten, "")?;
             self.event_of_unused_change(superseded, key)?;
             self.unused(page);
@@ -193,7 +193,7 @@ impl Committer {
         let outcome = self.store_page(page, &document, (best, compared), against)?;
         let is_discarded = matches!(outcome, Outcome::Duplicate(_) | Outcome::Against(_));
         if page.depth.is_some() {
-            let host = host_key(&page.url);
+            let host = page.host.clone();
             self.stats.host_page(&host);
             if is_discarded {
                 self.stats.host_discarded(&host);
@@ -341,7 +341,7 @@ impl Committer {
 
     /// Counts a page that was fetched and must not be used.
     pub(crate) fn unused(&mut self, page: &PageWork) {
-        let host = page.depth.map(|_| host_key(&page.url));
+        let host = page.depth.map(|_| page.host.clone());
         self.count_unused(host.as_deref(), page.response.raw.len() as u64);
     }
 
