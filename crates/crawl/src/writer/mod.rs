@@ -395,7 +395,7 @@ impl Writer {
     fn page(&mut self, lease: &Lease, mut page: PageWork) -> Result<End> {
         let entry = &lease.entry;
         if entry.kind == EntryKind::Probe {
-            self.missing.learn(&*self.frontier, &lease.host, &page);
+            self.missing.learn(&*self.frontier, &lease.host, &page)?;
             return Ok(End::Done);
         }
         if self.committer.forgotten(&page.url, &lease.host) {
@@ -408,7 +408,7 @@ impl Writer {
             return self.redirected(lease, &target, true);
         }
         if self.is_missing(&lease.host, &page)? {
-            let detail = "like the answer to an address that does not exist";
+            let detail = "like the answer to an address that does not exist, and another such page of this host was kept";
             self.committer.skip(page.url.as_str(), SkipReason::Soft404, detail)?;
             self.committer.gone(page.url.as_str())?;
             self.committer.unused(&page);
@@ -499,12 +499,14 @@ impl Writer {
         (other && page.evidence.comparison_text.features.tokens <= STUB_WORDS).then_some(target)
     }
 
-    /// Returns whether a page looks like its host's answer to a missing one; false for seeds and the home page.
+    /// Returns whether a page looks like its host's answer to a missing one, and another such page is kept. False for
+    /// seeds and the home page.
     fn is_missing(&mut self, host: &str, page: &PageWork) -> Result<bool> {
         let first = page.url.path() == "/" && page.url.query().is_none();
+        let can_be_kept = !self.links_only && !page.document.robots.noindex;
         Ok(!first
             && !self.seeds.contains(&page.url)
-            && self.missing.looks_like(&*self.frontier, host, page)?)
+            && self.missing.repeats(&*self.frontier, host, page, can_be_kept)?)
     }
 
     /// Logs that a page's links are not followed, in one line. Links from other pages may still lead there.
