@@ -77,6 +77,7 @@ impl Committer {
                     self.event_removed(own, &name, FORGOTTEN)?;
                     let kind = self.kind_of(own)?.unwrap_or(DuplicateKind::Near);
                     self.store.delete(own)?;
+                    self.compared.remove(own);
                     self.count(kind, -1, bytes);
                     self.end_row(own, &name)?;
                 }

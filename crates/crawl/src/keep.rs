@@ -138,6 +138,7 @@ impl Committer {
             self.sinks.remove(&String::from_utf8_lossy(&record.key), id)?;
         }
         self.store.delete(id)?;
+        self.compared.remove(id);
         self.warc.places.remove(&id);
         if self.search.index.is_some() {
             self.search.leaving.push(id);

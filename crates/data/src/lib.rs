@@ -45,6 +45,7 @@ mod spool;
 mod standing;
 mod stream;
 mod tables;
+mod text_files;
 mod text_store;
 mod texts;
 pub mod units;

@@ -4,24 +4,23 @@
 //! the dedup store, at its number times 16: the frame's offset (eight bytes, little endian), its length (four), and a
 //! CRC-32 of key and frame (four). The CRC does not match a truncated frame or one of another document. So no repair
 //! is necessary after a crash, and both files may be deleted: pages without a text are compared by their sketches.
+//! `text_files` writes both files, erases texts and compacts them.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hapax_page::comparison::{Compared, MAX_TEXT_BYTES, PageText};
+use hapax_page::comparison::{Compared, PageText};
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::error::{Context, Result};
+use crate::text_files::{Files, MAX_ENCODED, Pending};
 
 /// Compression level. Level 9 would save 5 % of a page of 8 KB, in four times the time.
 const LEVEL: i32 = 3;
-const PLACE: usize = 16;
-const MAX_ENCODED: usize = MAX_TEXT_BYTES + (64 << 10);
 /// Size of the cache, in bytes of uncompressed texts.
 const CACHE_BYTES: usize = 4 << 20;
 
@@ -47,16 +46,12 @@ struct State {
     /// The files exist but cannot be opened: nothing is written.
     unusable: bool,
     /// Frames that are not written yet, each with its key.
-    pending: BTreeMap<u64, (Vec<u8>, Vec<u8>)>,
+    pending: Pending,
+    /// Documents whose texts are not erased yet.
+    removed: Vec<u64>,
     ready: HashMap<u64, Arc<Compared>>,
     order: VecDeque<(u64, usize)>,
     bytes: usize,
-}
-
-#[derive(Debug)]
-struct Files {
-    data: File,
-    places: File,
 }
 
 /// The compressed text of a page; any thread can create it.
@@ -82,7 +77,7 @@ impl TextStore {
         if !folder.join("data").exists() {
             return Self::with(folder, None);
         }
-        match open_files(folder, true) {
+        match Files::open(folder).and_then(|files| files.compacted(folder)) {
             Ok(files) => Self::with(folder, Some(files)),
             Err(error) => {
                 let store = Self::with(folder, None);
@@ -96,7 +91,7 @@ impl TextStore {
 
     /// Opens the texts for reading, while another process may write.
     pub fn read_only(folder: &Path) -> Self {
-        Self::with(folder, open_files(folder, false).ok())
+        Self::with(folder, Files::read_only(folder).ok())
     }
 
     /// Creates a store; without files, texts stay in memory until a commit.
@@ -176,10 +171,36 @@ impl TextStore {
         let context = || self.folder.display().to_string();
         if state.files.is_none() {
             std::fs::create_dir_all(&self.folder).context(context())?;
-            state.files = Some(open_files(&self.folder, true).context(context())?);
+            state.files = Some(Files::open(&self.folder).context(context())?);
         }
-        state.write().context(context())?;
+        let State { files, pending, .. } = &mut *state;
+        if let Some(files) = files {
+            files.append(pending).context(context())?;
+        }
         state.pending.clear();
+        Ok(())
+    }
+
+    /// Removes the text of a document that is no longer stored. [`Self::erase`] erases it on disk.
+    pub fn remove(&self, id: u64) {
+        let mut state = self.state();
+        state.pending.remove(&id);
+        state.ready.remove(&id);
+        state.removed.push(id);
+    }
+
+    /// Erases the removed texts on disk. Called after the commit of the dedup store: until then a crash brings their
+    /// documents back.
+    ///
+    /// # Errors
+    /// From the file system. The next call erases the rest.
+    pub fn erase(&self) -> Result<()> {
+        let mut state = self.state();
+        let State { files, removed, .. } = &mut *state;
+        if let Some(files) = files.as_mut().filter(|_| !removed.is_empty()) {
+            files.erase(removed).context(self.folder.display().to_string())?;
+        }
+        removed.clear();
         Ok(())
     }
 }
@@ -202,89 +223,8 @@ impl State {
 
     /// Reads the frame of a document, if it has one.
     fn frame(&mut self, id: u64, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let Some(files) = &mut self.files else { return Ok(None) };
-        let Some(place) = files.place(id)? else { return Ok(None) };
-        if place.length as usize > MAX_ENCODED {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        files.data.seek(SeekFrom::Start(place.offset))?;
-        let mut frame = vec![0; place.length as usize];
-        files.data.read_exact(&mut frame)?;
-        if sum(key, &frame) != place.sum {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        Ok(Some(frame))
+        self.files.as_mut().map_or(Ok(None), |files| files.frame(id, key))
     }
-
-    fn write(&mut self) -> io::Result<()> {
-        let Some(files) = &mut self.files else { return Ok(()) };
-        // Appended after any incomplete frame of a crash.
-        let mut offset = files.data.seek(SeekFrom::End(0))?;
-        let frames: Vec<&[u8]> = self.pending.values().map(|(_, frame)| &frame[..]).collect();
-        files.data.write_all(&frames.concat())?;
-        files.data.sync_data()?;
-        // Consecutive entries are written together.
-        let mut run: (u64, Vec<u8>) = (0, Vec::new());
-        for (id, (key, frame)) in &self.pending {
-            if run.0 + (run.1.len() / PLACE) as u64 != *id || run.1.is_empty() {
-                files.put_places(&run)?;
-                run = (*id, Vec::new());
-            }
-            run.1.extend(offset.to_le_bytes());
-            run.1.extend(u32::try_from(frame.len()).unwrap_or(u32::MAX).to_le_bytes());
-            run.1.extend(sum(key, frame).to_le_bytes());
-            offset += frame.len() as u64;
-        }
-        files.put_places(&run)?;
-        files.places.sync_data()
-    }
-}
-
-struct Place {
-    offset: u64,
-    length: u32,
-    sum: u32,
-}
-
-impl Files {
-    fn place(&mut self, id: u64) -> io::Result<Option<Place>> {
-        let mut bytes = [0; PLACE];
-        self.places.seek(SeekFrom::Start(id * PLACE as u64))?;
-        match self.places.read_exact(&mut bytes) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            read => read?,
-        }
-        let number = |at: std::ops::Range<usize>| {
-            let bytes = bytes.get(at).unwrap_or_default().iter().rev();
-            bytes.fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-        };
-        let narrow = |number: u64| u32::try_from(number).unwrap_or_default();
-        let (length, sum) = (narrow(number(8..12)), narrow(number(12..16)));
-        Ok((length > 0).then(|| Place { offset: number(0..8), length, sum }))
-    }
-
-    fn put_places(&mut self, (first, places): &(u64, Vec<u8>)) -> io::Result<()> {
-        if places.is_empty() {
-            return Ok(());
-        }
-        self.places.seek(SeekFrom::Start(first * PLACE as u64))?;
-        self.places.write_all(places)
-    }
-}
-
-fn open_files(folder: &Path, write: bool) -> io::Result<Files> {
-    let open = |name: &str| {
-        let mut options = OpenOptions::new();
-        options.read(true).write(write).create(write).truncate(false).open(folder.join(name))
-    };
-    Ok(Files { data: open("data")?, places: open("places")? })
-}
-
-fn sum(key: &[u8], frame: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(key);
-    hasher.update(frame);
-    hasher.finalize()
 }
 
 #[cfg(test)]
@@ -374,5 +314,41 @@ mod tests {
         }
         assert!(store.state().ready.len() <= CACHE_BYTES / long.len());
         assert_eq!(text(&store, 0, "k").unwrap(), long, "from what is not written yet");
+    }
+
+    #[test]
+    fn a_removed_text_is_erased_on_disk_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TextStore::open(folder.path());
+        for id in 0..4 {
+            insert(&store, id, &format!("k{id}"), &format!("text {id}"));
+        }
+        store.commit().unwrap();
+        insert(&store, 4, "k4", "never written");
+        let frame = |id: u64| {
+            let page = page(&format!("text {id}"));
+            PackedText::of(page.page()).0
+        };
+        let holds = |id| {
+            let bytes = std::fs::read(folder.path().join("data")).unwrap();
+            bytes.windows(frame(id).len()).any(|window| window == frame(id))
+        };
+        assert!(holds(1));
+        for id in [1, 4, 77] {
+            store.remove(id);
+            assert!(
+                store.state().ready.get(&id).is_none() && !store.state().pending.contains_key(&id)
+            );
+        }
+        store.erase().unwrap();
+        store.commit().unwrap();
+        assert!(!holds(1) && holds(0) && holds(2));
+        for store in [&store, &TextStore::open(folder.path())] {
+            for id in 0..5 {
+                let text = text(store, id, &format!("k{id}"));
+                assert_eq!(text.is_some(), ![1, 4].contains(&id), "{id}");
+            }
+            assert!(!store.is_damaged());
+        }
     }
 }

@@ -96,6 +96,7 @@ impl Committer {
         self.sinks.commit()?;
         position.leaves_index = std::mem::take(&mut self.search.leaving);
         self.store.commit(&serde_json::to_vec(&position)?)?;
+        self.compared.erase()?;
         // A page leaves the index only after the store's commit names it. A crash between the two leaves one document
         // too many, which the next open removes.
         let (leaving, events) = (position.leaves_index, position.events);
