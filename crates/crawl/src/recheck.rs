@@ -1,6 +1,6 @@
 //! Rechecks stored decisions under another policy: finds changes, and applies them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,14 +8,13 @@ use hapax_data::{
     Answer, DecidedBy, Request, Rows, TextStore, Texts, is_reference_key, matches_of_record,
     stored_page,
 };
-use hapax_dedup::{Confirm, Document, Level, Neighbour, Options, Policy, Proposal, Record, Store};
+use hapax_dedup::{Confirm, Document, Neighbour, Options, Policy, Proposal, Record, Store};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
-use hapax_url::AddressRank;
 use url::Url;
 
 use crate::amend::Amend;
 use crate::error::Result;
-use crate::representative::MIN_SIMILARITY;
+use crate::representative::{Rank, Replaceable, may_replace};
 
 /// A page that would be decided about differently.
 #[derive(Clone, Debug)]
@@ -49,11 +48,12 @@ impl Amend {
         let stored = StoredTexts {
             texts: TextStore::read_only(&self.root().join("texts")),
             pages: self.root().join("pages"),
+            kept: Texts::open(self.root())?,
             rows,
             newest: &newest,
             discarded: HashMap::new(),
         };
-        let mut changes = replay(self, policy, stored)?;
+        let mut changes = Replay::new(self, policy, stored)?.run()?;
         for change in &mut changes {
             change.row = newest.get(&*String::from_utf8_lossy(&change.record.key)).copied();
         }
@@ -83,119 +83,201 @@ impl Amend {
 }
 
 /// Decides again about every stored page: first those that a person chose, then kept pages in order, then discarded
-/// ones.
-fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<Vec<Rechecked>> {
-    let tables = Store::in_memory(options(amend, policy))?;
-    // Maps document numbers of the tables to those of the store.
-    let mut places: HashMap<u64, u64> = HashMap::new();
-    let mut changes: Vec<Rechecked> = Vec::new();
-    let snapshot = amend.store().snapshot();
-    let decisions = amend.decisions();
-    // Only a person may change this.
-    let is_settled = |key: &[u8]| {
-        let url = String::from_utf8_lossy(key);
-        decisions.chosen(&url) || decisions.was_restored(&url)
-    };
-    for pass in 0..3 {
-        let discarded = pass == 2;
-        for record in snapshot.records() {
-            let record = record?;
-            let url = String::from_utf8_lossy(&record.key).into_owned();
-            let turn = turn_of(&record, is_settled(&record.key));
-            if turn != pass || record.tokens == 0 {
-                continue;
-            }
-            if let Some(of) = record.of
-                && amend.store().record(of)?.is_some_and(|of| is_reference_key(&of.key))
-            {
-                // A reference has it. References are not read here.
-                continue;
-            }
-            let mut best = None;
-            // A better page may have replaced the page that it duplicates.
-            let now = record.of.map(|of| decisions.representative(of).map_or(of, |(id, _)| id));
-            let mut stays = false;
-            let own = stored.of(&record)?;
-            let mut compare = Replayed { own: own.as_deref(), stored: &stored, places: &places };
-            let confirm: &mut dyn Confirm = &mut compare;
-            let matches = match pass {
-                0 => Vec::new(),
-                _ => matches_of_record(&tables, &record, Some(confirm))?,
-            };
-            for near in matches {
-                let Some(id) = places.get(&near.id) else { continue };
-                let Some(of) = amend.store().record(*id)? else { continue };
-                if !decisions.distinct(&url, &String::from_utf8_lossy(&of.key)) {
-                    stays |= now == Some(*id);
-                    best = best.or(Some((of, near)));
-                    if stays || !discarded {
-                        break;
-                    }
+/// ones. Of two pages it keeps the one that a crawl would keep.
+struct Replay<'r> {
+    amend: &'r Amend,
+    stored: StoredTexts<'r>,
+    /// The pages that are kept so far, under numbers of their own.
+    tables: Store,
+    /// Maps these numbers to those of the store.
+    places: HashMap<u64, u64>,
+    /// Kept pages that only a person may change, by their number in the store.
+    settled: HashSet<u64>,
+    /// A page that a better one replaced, and that page, by their numbers in the store.
+    replaced: HashMap<u64, u64>,
+    changes: Vec<Rechecked>,
+}
+
+impl<'r> Replay<'r> {
+    fn new(amend: &'r Amend, policy: Policy, stored: StoredTexts<'r>) -> Result<Self> {
+        let options = Options {
+            policy,
+            recipe: amend.recipe().name().to_owned(),
+            strong_digests: true,
+            ..Options::default()
+        };
+        let tables = Store::in_memory(options)?;
+        Ok(Self {
+            amend,
+            stored,
+            tables,
+            places: HashMap::new(),
+            settled: HashSet::new(),
+            replaced: HashMap::new(),
+            changes: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Vec<Rechecked>> {
+        let snapshot = self.amend.store().snapshot();
+        let decisions = self.amend.decisions();
+        for pass in 0..3 {
+            for record in snapshot.records() {
+                let record = record?;
+                let url = String::from_utf8_lossy(&record.key);
+                // Only a person may change this.
+                let settled = decisions.chosen(&url) || decisions.was_restored(&url);
+                let turn = match record.of {
+                    Some(_) => 2,
+                    None if settled => 0,
+                    None => 1,
+                };
+                if turn == pass && record.tokens > 0 {
+                    self.decide(record, settled)?;
                 }
             }
-            if best.is_some() == discarded && (!discarded || stays) {
-                if !discarded {
-                    places.insert(tables.insert_record(&record, None)?, record.id);
-                }
+        }
+        // Discarded pages that would have been restored, before a better page replaced them.
+        let replaced = self.replaced;
+        self.changes.retain(|page| page.of.is_some() || !replaced.contains_key(&page.record.id));
+        Ok(self.changes)
+    }
+
+    /// Decides about one page.
+    fn decide(&mut self, record: Record, settled: bool) -> Result<()> {
+        let discarded = record.of.is_some();
+        if let Some(of) = record.of
+            && self.amend.store().record(of)?.is_some_and(|of| is_reference_key(&of.key))
+        {
+            // A reference has it. References are not read here.
+            return Ok(());
+        }
+        let own = self.stored.of(&record)?;
+        let best = if settled && !discarded {
+            self.settled.insert(record.id);
+            None
+        } else {
+            match self.best(&record, own.as_deref())? {
+                Best::Stays => return Ok(()),
+                Best::Of(of, near) => Some((*of, near)),
+                Best::None => None,
+            }
+        };
+        let Some((of, near)) = best else {
+            self.keep(&record, own)?;
+            if discarded {
+                self.changes.push(Rechecked { record, of: None, row: None });
+            }
+            return Ok(());
+        };
+        if !settled && self.is_better(&record, &of, &near)? {
+            return self.replace(record, own, of, near);
+        }
+        self.changes.push(Rechecked { record, of: Some((of, near)), row: None });
+        Ok(())
+    }
+
+    /// Returns the best match of a page among the kept ones, or that it stays a duplicate as now.
+    fn best(&self, record: &Record, own: Option<&Compared>) -> Result<Best> {
+        let decisions = self.amend.decisions();
+        let url = String::from_utf8_lossy(&record.key);
+        // A better page may have replaced the page that it duplicates.
+        let now = record.of.map(|of| decisions.representative(of).map_or(of, |(id, _)| id));
+        let now = now.map(|id| self.replaced_by(id));
+        let mut compare = Replayed { own, stored: &self.stored, places: &self.places };
+        let mut best = Best::None;
+        for near in matches_of_record(&self.tables, record, Some(&mut compare))? {
+            let Some(id) = self.places.get(&near.id) else { continue };
+            let Some(of) = self.amend.store().record(*id)? else { continue };
+            if decisions.distinct(&url, &String::from_utf8_lossy(&of.key)) {
                 continue;
             }
-            if pass == 1
-                && let Some((of, near)) = &best
-                && replaces(&record, of, near)
-                && !is_settled(&of.key)
-            {
-                // As in a crawl: the better address of a site is kept, whichever came first.
-                tables.delete(near.id)?;
-                places.remove(&near.id);
-                places.insert(tables.insert_record(&record, None)?, record.id);
-                keep_instead(&mut changes, record, of.clone(), *near);
-                continue;
+            if now == Some(*id) {
+                return Ok(Best::Stays);
             }
-            if best.is_none() {
-                places.insert(tables.insert_record(&record, None)?, record.id);
-                stored.discarded.extend(own.map(|own| (record.id, own)));
+            if matches!(best, Best::None) {
+                best = Best::Of(Box::new(of), near);
             }
-            changes.push(Rechecked { record, of: best, row: None });
+            if now.is_none() {
+                break;
+            }
         }
+        Ok(best)
     }
-    Ok(changes)
-}
 
-fn options(amend: &Amend, policy: Policy) -> Options {
-    let recipe = amend.recipe().name().to_owned();
-    Options { policy, recipe, strong_digests: true, ..Options::default() }
-}
-
-/// Makes a kept page a duplicate of another one, which its duplicates then name.
-fn keep_instead(changes: &mut Vec<Rechecked>, kept: Record, former: Record, near: Neighbour) {
-    for (of, _) in changes.iter_mut().filter_map(|change| change.of.as_mut()) {
-        if of.id == former.id {
-            *of = kept.clone();
+    fn replaced_by(&self, mut id: u64) -> u64 {
+        // Each page is decided about once, so there is no cycle.
+        while let Some(better) = self.replaced.get(&id) {
+            id = *better;
         }
+        id
     }
-    changes.push(Rechecked { record: former, of: Some((kept, near)), row: None });
+
+    /// Returns whether a crawl would keep this page instead of the one that it duplicates.
+    fn is_better(&self, record: &Record, of: &Record, near: &Neighbour) -> Result<bool> {
+        let same_site = record.site == of.site;
+        if self.settled.contains(&of.id)
+            || ![record, of].into_iter().all(is_of_web)
+            || may_replace(near, same_site, of.strong_digest) != Replaceable::IfBetter
+        {
+            return Ok(false);
+        }
+        let rank = |record: &Record| -> Result<Rank> {
+            let (canonical, bytes) = self.stored.details(record)?;
+            Ok(Rank::of_record(record, same_site && canonical, bytes))
+        };
+        Ok(rank(record)? > rank(of)?)
+    }
+
+    /// Keeps a page instead of the one that it duplicates.
+    fn replace(
+        &mut self,
+        record: Record,
+        own: Option<Arc<Compared>>,
+        of: Record,
+        near: Neighbour,
+    ) -> Result<()> {
+        self.tables.delete(near.id)?;
+        self.places.remove(&near.id);
+        self.replaced.insert(of.id, record.id);
+        self.keep(&record, own)?;
+        if record.of.is_some() {
+            self.changes.push(Rechecked { record: record.clone(), of: None, row: None });
+        }
+        self.changes.push(Rechecked { record: of, of: Some((record, near)), row: None });
+        Ok(())
+    }
+
+    fn keep(&mut self, record: &Record, own: Option<Arc<Compared>>) -> Result<()> {
+        self.places.insert(self.tables.insert_record(record, None)?, record.id);
+        if record.of.is_some() {
+            self.stored.discarded.extend(own.map(|own| (record.id, own)));
+        }
+        Ok(())
+    }
 }
 
-/// Returns the pass in which a record is decided about: chosen by a person, kept, or discarded.
-const fn turn_of(record: &Record, settled: bool) -> u32 {
-    match record.of {
-        Some(_) => 2,
-        None if settled => 0,
-        None => 1,
-    }
+/// The best match of a page.
+enum Best {
+    /// It is like no kept page.
+    None,
+    /// The page is discarded, and like the page that it duplicates now.
+    Stays,
+    /// It is like this page.
+    Of(Box<Record>, Neighbour),
 }
 
-/// Returns whether a page has a better address than the page of its site that it duplicates.
-fn replaces(page: &Record, of: &Record, near: &Neighbour) -> bool {
-    let similar = near.similarity.is_some_and(|similarity| similarity >= MIN_SIMILARITY);
-    let rank = |record: &Record| AddressRank::of(&String::from_utf8_lossy(&record.key));
-    page.site == of.site && (near.level == Level::Text || similar) && rank(page) > rank(of)
+/// Returns whether a record is a page of the web: documents of other inputs have no better address.
+fn is_of_web(record: &Record) -> bool {
+    record.key.starts_with(b"http://") || record.key.starts_with(b"https://")
 }
 
 /// The texts to compare, from where they are stored.
 struct StoredTexts<'r> {
     texts: TextStore,
     pages: PathBuf,
+    /// The index, for the size of a kept page and whether it names itself as canonical.
+    kept: Texts,
     rows: &'r Rows,
     newest: &'r HashMap<String, u64>,
     /// Texts of discarded pages that would be kept.
@@ -226,6 +308,18 @@ impl StoredTexts<'_> {
         let same = || self.texts.get(entry.of.id?, entry.of.url.as_bytes());
         let equal = entry.level.as_deref() == Some("text");
         Ok(archived().or_else(|| if equal { same() } else { None }))
+    }
+}
+
+impl StoredTexts<'_> {
+    /// Returns whether a page names itself as canonical, and its bytes.
+    fn details(&self, record: &Record) -> Result<(bool, u64)> {
+        if record.of.is_none() {
+            return Ok(self.kept.page(record.id).map_or((false, 0), |p| (p.canonical, p.bytes)));
+        }
+        let row = self.newest.get(&*String::from_utf8_lossy(&record.key));
+        let entry = row.and_then(|row| self.rows.by_id(*row)).map(|row| self.rows.entry(&row));
+        Ok(entry.transpose()?.map_or((false, 0), |entry| (entry.canonical, entry.bytes)))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Chooses the kept page of a cluster (its representative): the one that a person would keep, whichever came first.
 
 use std::cmp::Reverse;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::Result;
 use hapax_data::DecidedBy;
 use hapax_data::DuplicateKind;
-use hapax_dedup::{Level, Neighbour};
+use hapax_dedup::{Level, Neighbour, Record};
 use hapax_index::StoredPage;
 use hapax_page::{examples, site_of};
 use hapax_url::AddressRank;
@@ -43,6 +44,13 @@ impl Rank {
         }
     }
 
+    /// Returns the rank of a stored page that may replace, or be replaced by, another stored page.
+    pub(super) fn of_record(record: &Record, canonical: bool, bytes: u64) -> Self {
+        let since = UNIX_EPOCH + Duration::from_secs(record.time);
+        let url = String::from_utf8_lossy(&record.key);
+        Self::new(&url, canonical, &format_time(since), bytes)
+    }
+
     /// Returns the rank of a discarded page that may replace a page of `site`.
     pub(super) fn of(entry: &Discarded, site: u64) -> Self {
         let own = site_of(Url::parse(&entry.url).ok().as_ref(), entry.url.as_bytes());
@@ -58,13 +66,35 @@ const MOST_NAMES: usize = 1 << 16;
 /// Minimum similarity for a page to replace another.
 pub(super) const MIN_SIMILARITY: f64 = 0.8;
 
+/// Returns whether the page of a match may be replaced at all. The kept page has duplicates: they must be similar to
+/// the new page too. A page of another site needs an equal text. Otherwise a site could replace another site's text
+/// in the index by a similar one.
+pub(super) fn may_replace(best: &Neighbour, same_site: bool, strong_digest: bool) -> Replaceable {
+    if best.level != Level::Text && best.similarity.is_none_or(|value| value < MIN_SIMILARITY) {
+        return Replaceable::Never;
+    }
+    // The former digest can be forged.
+    let equal = best.level == Level::Text && strong_digest;
+    if same_site || equal { Replaceable::IfBetter } else { Replaceable::IfNamed }
+}
+
+/// The condition under which a page replaces the one that it duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replaceable {
+    /// It does not.
+    Never,
+    /// The kept page names it as its canonical address.
+    IfNamed,
+    /// As [`IfNamed`](Self::IfNamed), or its rank is greater.
+    IfBetter,
+}
+
 impl Committer {
     /// Returns whether a page is better than the one that it duplicates. A page that a person chose stays, and so
     /// does the page that the new page names as canonical.
     ///
     /// A page of another site replaces a kept one only if the kept page names it as canonical, or if the texts are
-    /// equal. Otherwise a site could replace another site's text in the index by a similar one. A page that names
-    /// itself as canonical is preferred on its own site only.
+    /// equal. A page that names itself as canonical is preferred on its own site only.
     pub(super) fn is_better(&mut self, page: &PageWork, best: &Neighbour) -> Result<bool> {
         let Some(record) = self.store.record(best.id)? else { return Ok(false) };
         if Self::is_elsewhere(&record.key) {
@@ -78,28 +108,25 @@ impl Committer {
         if page.key.is_some() || names == Some(&other) || settled {
             return Ok(false);
         }
-        // The kept page has duplicates: they must be similar to this page too.
-        if best.level != Level::Text && best.similarity.is_none_or(|value| value < MIN_SIMILARITY) {
+        let same_site = record.site == site_of(Some(&page.url), url.as_bytes());
+        let replaceable = may_replace(best, same_site, record.strong_digest);
+        if replaceable == Replaceable::Never {
             return Ok(false);
         }
-        let same_site = record.site == site_of(Some(&page.url), url.as_bytes());
-        // The former digest can be forged.
-        let equal = best.level == Level::Text && record.strong_digest;
         let own = Rank::new(
             url,
             same_site && names == Some(url),
             &format_time(page.time),
             page.response.body.len() as u64,
         );
-        let since = std::time::UNIX_EPOCH + std::time::Duration::from_secs(record.time);
-        let rank = |canonical, bytes| Rank::new(&other, canonical, &format_time(since), bytes);
+        let rank = |canonical, bytes| Rank::of_record(&record, canonical, bytes);
         // The kept page names this URL as its canonical address.
         if names.is_none_or(|names| names == url)
             && self.named_by(best.id, &other)?.as_deref() == Some(url)
         {
             return Ok(true);
         }
-        if !same_site && !equal {
+        if replaceable == Replaceable::IfNamed {
             return Ok(false);
         }
         // Most pages lose already without a look-up in the index.
