@@ -133,3 +133,72 @@ fn undo_of_a_page_whose_copy_is_kept_now_makes_it_a_duplicate_of_the_copy() {
     bench.checked();
     bench.agrees("after undo");
 }
+
+/// A compaction is killed at many moments: after its first file appears, and a little later each time.
+#[test]
+fn a_process_killed_while_it_compacts_texts_loses_none() {
+    let bench = Bench::new();
+    let pages: Vec<(String, String)> = (0..100)
+        .map(|n| {
+            let host = if n % 2 == 0 { "gone" } else { "kept" };
+            (format!("http://{host}.example/{n}"), paragraph(&prose(n + 1, 120)))
+        })
+        .collect();
+    let pages: Vec<(&str, String)> =
+        pages.iter().map(|(url, html)| (url.as_str(), html.clone())).collect();
+    stored(&bench, &pages, &[]);
+    bench.run(&["forget", "--yes", "gone.example"]);
+    let texts = bench.data().join("texts");
+    let path = |name: &str| texts.join(name);
+    let erased = ["data", "places"].map(|name| (name, std::fs::read(path(name)).unwrap()));
+    let restore = || {
+        for name in ["data.new", "places.new"] {
+            let _ = std::fs::remove_file(path(name));
+        }
+        erased.iter().for_each(|(name, bytes)| std::fs::write(path(name), bytes).unwrap());
+    };
+    let all_are_there = || {
+        let (policy, recipe) = (hapax_dedup::Policy::default(), hapax_extract::RECIPE);
+        let (store, _) = hapax_data::read_only(&bench.data(), policy, recipe).unwrap().unwrap();
+        let texts = hapax_data::TextStore::read_only(&texts);
+        let records = store.snapshot().records().map(Result::unwrap).collect::<Vec<_>>();
+        let kept = records.iter().filter(|record| record.key.starts_with(b"http://kept."));
+        assert_eq!(kept.filter(|kept| texts.get(kept.id, &kept.key).is_some()).count(), 50);
+        assert!(!texts.is_damaged());
+    };
+    all_are_there();
+    let mut killed = 0;
+    for attempt in 0..40 {
+        if killed == 4 {
+            break;
+        }
+        restore();
+        let mut child = crawl()
+            .args(["pages", "-", "-q", "--data"])
+            .arg(bench.data())
+            .stdin(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while !path("data.new").exists() && child.try_wait().unwrap().is_none() {
+            let now = std::fs::metadata(path("data")).unwrap().len();
+            if now < erased[0].1.len() as u64 {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_micros(attempt * 100));
+        // Its input is still open, so it has not ended by itself.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        killed += usize::from(path("data.new").exists() || path("places.new").exists());
+        all_are_there();
+    }
+    assert!(killed > 0, "no attempt killed a compaction");
+    restore();
+    stored(&bench, &[("http://new.example/", paragraph(&prose(999, 30)))], &[]);
+    assert!(!path("data.new").exists() && !path("places.new").exists());
+    assert!(std::fs::metadata(path("data")).unwrap().len() < erased[0].1.len() as u64 * 2 / 3);
+    all_are_there();
+    bench.checked();
+}

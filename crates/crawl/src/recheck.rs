@@ -137,10 +137,25 @@ impl<'r> Replay<'r> {
                 }
             }
         }
-        // Discarded pages that would have been restored, before a better page replaced them.
-        let replaced = self.replaced;
-        self.changes.retain(|page| page.of.is_some() || !replaced.contains_key(&page.record.id));
+        self.name_better_pages()?;
         Ok(self.changes)
+    }
+
+    /// Names, in all changes, the pages that are kept in the end.
+    fn name_better_pages(&mut self) -> Result<()> {
+        let mut changes = std::mem::take(&mut self.changes);
+        // Discarded pages that would have been restored, before a better page replaced them.
+        changes.retain(|page| page.of.is_some() || !self.replaced.contains_key(&page.record.id));
+        for (of, _) in changes.iter_mut().filter_map(|change| change.of.as_mut()) {
+            let better = self.replaced_by(of.id);
+            if better != of.id
+                && let Some(record) = self.amend.store().record(better)?
+            {
+                *of = record;
+            }
+        }
+        self.changes = changes;
+        Ok(())
     }
 
     /// Decides about one page.

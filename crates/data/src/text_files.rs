@@ -18,6 +18,8 @@ const PLACE: usize = 16;
 /// Size of `data` from which it is compacted, if more than one part in `ERASED_PART` of it is erased.
 const LEAST_DATA: u64 = 64 << 10;
 const ERASED_PART: u64 = 4;
+/// Number of times that a reader opens the files again while another process compacts them.
+const TRIES: usize = 20;
 /// Number of places that are read at a time.
 const PLACES: usize = 4096;
 
@@ -67,13 +69,26 @@ impl Files {
         Ok(Self { data: open("data")?, places: open("places")? })
     }
 
-    /// Opens the files for reading, while another process may write.
+    /// Opens the files for reading, while another process may write or compact them.
     pub(crate) fn read_only(folder: &Path) -> io::Result<Self> {
-        let places = if is_half_renamed(folder) { "places.new" } else { "places" };
-        Ok(Self {
-            data: File::open(folder.join("data"))?,
-            places: File::open(folder.join(places))?,
-        })
+        let open = || {
+            let places = if is_half_renamed(folder) { "places.new" } else { "places" };
+            Ok(Self {
+                data: File::open(folder.join("data"))?,
+                places: File::open(folder.join(places))?,
+            })
+        };
+        // A compaction between the two would give files that do not belong together.
+        let mut names = file_numbers(folder);
+        for _ in 0..TRIES {
+            let files: io::Result<Self> = open();
+            let now = file_numbers(folder);
+            if now == names {
+                return files;
+            }
+            names = now;
+        }
+        open()
     }
 
     /// Reads the frame of a document, if it has one.
@@ -235,6 +250,17 @@ impl Files {
         places.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
         sync_folder(folder)
     }
+}
+
+/// Returns what identifies the files behind the names, where the system can.
+fn file_numbers(folder: &Path) -> [Option<u64>; 4] {
+    ["data", "places", "data.new", "places.new"].map(|name| {
+        let file = std::fs::metadata(folder.join(name)).ok()?;
+        #[cfg(unix)]
+        return Some(std::os::unix::fs::MetadataExt::ino(&file));
+        #[cfg(not(unix))]
+        return Some(u64::from(file.is_file()));
+    })
 }
 
 /// Returns whether a compaction ended between its two renames.
