@@ -42,6 +42,8 @@ mod explain;
 mod duplicates;
 // Causes of addresses, and advice from them.
 mod causes;
+// The first pages that lead to a URL.
+mod inlinks;
 // Fields and counts of an export.
 mod exported;
 // Changed decisions.

@@ -292,3 +292,23 @@ fn wider_rules_queue_what_a_version_before_has_refused() {
     let queued = summary("refused")["queued_urls"].as_u64().unwrap();
     assert_eq!(queued, 131 + 1 + 1, "{}", summary("refused"));
 }
+
+#[test]
+fn an_upgrade_finds_the_inlinks_of_earlier_versions_in_the_archive() {
+    let golden = Golden::unpacked();
+    let rows = golden.lines("crawl/discarded.jsonl");
+    let moved = rows[0]["url"].as_str().unwrap();
+    let explained = || -> Value {
+        let (exit, out, err) = golden.run("crawl", &["explain", "--json", moved]);
+        assert_eq!(exit, 0, "{err}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let before = explained();
+    assert_eq!(before["from"], json!([]));
+    assert!(before["inlinks"].as_str().unwrap().contains("`crawl upgrade`"), "{before}");
+    let (exit, out, err) = golden.run("crawl", &["upgrade"]);
+    assert!(exit == 0 && out.contains("inlinks of 29 URLs"), "{out}{err}");
+    let after = explained();
+    let home = moved.replace("/moved", "/");
+    assert_eq!((&after["from"], &after["inlinks"]), (&json!([home]), &Value::Null));
+}

@@ -29,6 +29,8 @@ pub(super) struct Stored {
     pub(super) fate: String,
     record: Record,
     reservations: Vec<String>,
+    /// The first pages that led to it, as of its fetch.
+    pub(super) from: Vec<String>,
 }
 
 pub(super) fn find(
@@ -67,12 +69,14 @@ pub(super) fn find(
         },
     };
     let mut reservations = Vec::new();
+    let mut from = entry.map(|entry| entry.from.clone()).unwrap_or_default();
     let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {
             let kept = hapax_report::texts(data)?.page(record.id);
             if let Some(kept) = &kept {
-                reservations = PageMeta::from_json(&kept.meta).reservations;
+                let meta = PageMeta::from_json(&kept.meta);
+                (reservations, from) = (meta.reservations, meta.from);
             }
             let bytes = kept.as_ref().map(|kept| kept.bytes);
             let place = kept.map(|kept| kept.stored_at).filter(|place| !place.is_empty());
@@ -84,7 +88,7 @@ pub(super) fn find(
             }
         }
     };
-    Ok(Stored { page, missing, decision, fate, record, reservations })
+    Ok(Stored { page, missing, decision, fate, record, reservations, from })
 }
 
 /// What became of a page that is discarded.

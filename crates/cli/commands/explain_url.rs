@@ -68,6 +68,8 @@ struct Report {
     refused: Option<(&'static str, String)>,
     /// It was fetched before.
     again: bool,
+    /// The first pages that led to it.
+    from: Vec<String>,
 }
 
 impl Report {
@@ -91,6 +93,7 @@ impl Report {
     fn json(&self) -> Value {
         let mut row: serde_json::Map<String, Value> =
             self.rows.iter().map(|(name, text)| (name.replace(' ', "_"), json!(text))).collect();
+        row.insert("from".into(), json!(self.from));
         row.insert("fetched".into(), self.refused.is_none().into());
         row.insert("reason".into(), self.refused.as_ref().map(|(reason, _)| *reason).into());
         row.insert("verdict".into(), self.verdict().into());
@@ -121,6 +124,9 @@ pub(super) fn run(url: &Url, settings: Settings, args: &ExplainArgs) -> Result<u
     }
     for (name, text) in &report.rows {
         writeln!(out, "{name:<12} {}", escape(text))?;
+    }
+    for from in &report.from {
+        writeln!(out, "{:<12} {}", "linked from", escape(from))?;
     }
     writeln!(out, "{:<12} {}", "verdict", escape(&report.verdict()))?;
     if let Some(stored) = stored {
@@ -227,6 +233,7 @@ impl Judge {
         }
         self.robots(&url, &mut report);
         let logged = logged.as_ref();
+        self.inlinks(&url, logged, stored, &mut report);
         self.known(&url, entry, logged, stored.map(|stored| &*stored.fate), &mut report);
         report
     }
@@ -281,6 +288,29 @@ impl Judge {
         }
         if let Some(clean) = rules.clean(url) {
             report.refuse("clean-param", format!("the same as {clean}"));
+        }
+    }
+
+    /// The pages that led to an address: as of now, or as the logs and the index have them.
+    fn inlinks(
+        &self,
+        url: &Url,
+        logged: Option<&Skipped>,
+        stored: Option<&Stored>,
+        report: &mut Report,
+    ) {
+        let frontier = self.frontier.as_ref();
+        report.from = frontier.and_then(|f| f.inlinks(url.as_str()).ok()).unwrap_or_default();
+        for earlier in [logged.map(|line| &line.from), stored.map(|stored| &stored.from)] {
+            if let Some(earlier) = earlier.filter(|_| report.from.is_empty()) {
+                report.from.clone_from(earlier);
+            }
+        }
+        let complete = frontier.is_none_or(|f| f.has_all_inlinks().unwrap_or(true));
+        if !complete {
+            let hint =
+                "an earlier version did not keep them; `crawl upgrade` finds them in the archive";
+            report.say("inlinks", hint);
         }
     }
 

@@ -94,6 +94,9 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
             writeln!(out, "differs    {}", line(phrase, 200))?;
         }
     }
+    for from in &entry.from {
+        writeln!(out, "from       {}", line(from, 150))?;
+    }
     if !entry.title.is_empty() {
         writeln!(out, "title      {}", line(&entry.title, 150))?;
     }

@@ -48,7 +48,11 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
             "{name}: the texts of {texts} were added; later pages are compared with them."
         )?;
     }
-    if done.documents > 0 || done.texts == 0 && done.indexed == 0 {
+    if done.inlinks > 0 {
+        let urls = counted(done.inlinks, "URL");
+        writeln!(out, "{name}: the first inlinks of {urls} were found in the archive.")?;
+    }
+    if done.documents > 0 || done.texts == 0 && done.indexed == 0 && done.inlinks == 0 {
         let documents = counted(done.documents, "document");
         writeln!(out, "{name}: converted {documents} to the digest of this version.")?;
     }

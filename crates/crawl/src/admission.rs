@@ -33,13 +33,24 @@ pub(crate) struct Refusal {
     pub(crate) again: Option<Again>,
     /// The given rule that excludes it.
     pub(crate) rule: Option<String>,
+    /// The page or sitemap that names it. Without one, the line has the inlinks that the frontier knows.
+    pub(crate) from: Option<Url>,
 }
 
 impl Refusal {
     /// Makes a refusal that no change of rules revokes.
     pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { url, reason, detail, depth: None, sitemap: None, again: None, rule: None }
+        Self {
+            url,
+            reason,
+            detail,
+            depth: None,
+            sitemap: None,
+            again: None,
+            rule: None,
+            from: None,
+        }
     }
 
     /// A refusal of a leased URL. It may be requested again, so the line names a sitemap, or the depth of a page.

@@ -372,6 +372,7 @@ impl Committer {
             evidence,
             page_type: meta.page_type,
             confidence: meta.confidence,
+            from: meta.from,
             title: page.map(|page| page.title.clone()).unwrap_or_default(),
             language: page.map(|page| page.language.clone()).unwrap_or_default(),
             host: Url::parse(&url).map(|url| host_key(&url)).unwrap_or_default(),

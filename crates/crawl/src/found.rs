@@ -87,7 +87,10 @@ impl Committer {
         found.page_text = Some(PageText::of(&document, &comparison_text));
         let against = entry.against.iter().cloned().collect();
         let fetched = hapax_extract::Date::of_text(&entry.time);
-        found.meta = PageMeta::of(&document, fetched).with_against(against).to_json();
+        found.meta = PageMeta::of(&document, fetched)
+            .with_against(against)
+            .with_from(entry.from.clone())
+            .to_json();
         if !comparison_text.thin {
             found.other = document.other_text();
         }

@@ -41,7 +41,7 @@ impl Committer {
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
         }
-        let meta = page.meta_with(marks);
+        let meta = page.meta_with(&marks, &self.inlinks(page.url.as_str())?);
         if self.search.adds {
             self.add_to_index(&Page {
                 meta: &meta,
@@ -210,6 +210,7 @@ impl Committer {
             bytes: page.response.body.len() as u64,
             shared,
             different,
+            from: self.inlinks(page.url.as_str())?,
             canonical: page.document.canonical.as_ref() == Some(&page.url),
             warc: location.as_ref().map(place),
             ..Discarded::new(time, id, page.url.as_str(), kind, of)
@@ -284,6 +285,7 @@ impl Committer {
             let time = format_time(SystemTime::now());
             let line = Discarded {
                 host: lease.host.clone(),
+                from: self.inlinks(url)?,
                 ..Discarded::new(time, id, url, DuplicateKind::Alias, of)
             };
             let line = line.with_cause();

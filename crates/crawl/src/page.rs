@@ -152,15 +152,9 @@ impl PageWork {
         }
     }
 
-    /// Returns its metadata with the references that have it.
-    pub(crate) fn meta_with(&self, against: Vec<String>) -> String {
-        match against.is_empty() {
-            true => self.meta.clone(),
-            false => {
-                let meta = PageMeta::of(&self.document, Date::of(self.time));
-                meta.with_against(against).to_json()
-            }
-        }
+    /// Returns its metadata with the references that have it, and its first inlinks.
+    pub(crate) fn meta_with(&self, against: &[String], from: &[String]) -> String {
+        PageMeta::extend_json(&self.meta, against, from)
     }
 
     pub(crate) fn pack_text(&mut self) {

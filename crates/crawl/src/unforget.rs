@@ -74,7 +74,9 @@ impl Committer {
             let alike = matches(&self.store, &stored, None, Extent::All, Some(&mut comparison))?;
             self.first_alike(name, alike.into_iter())?
         };
-        let meta = PageMeta::of(&document, hapax_extract::Date::of_text(&removed.time)).to_json();
+        let meta = PageMeta::of(&document, hapax_extract::Date::of_text(&removed.time))
+            .with_from(self.inlinks(name)?)
+            .to_json();
         let canonical = document.canonical.as_ref() == url.as_ref();
         let other = if comparison_text.thin { String::new() } else { document.other_text() };
         let fetched = format_time(UNIX_EPOCH + Duration::from_secs(time));

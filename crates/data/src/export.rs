@@ -77,7 +77,7 @@ impl StoredFeatures {
 }
 
 /// Columns of the CSV. New ones are added at the end.
-pub const CSV_COLUMNS: [&str; 25] = [
+pub const CSV_COLUMNS: [&str; 26] = [
     "url",
     "title",
     "language",
@@ -103,13 +103,15 @@ pub const CSV_COLUMNS: [&str; 25] = [
     "fingerprint",
     "token_count",
     "warc",
+    "from",
 ];
 
 /// Maximum length of the title in a file name, in bytes.
 const MAX_NAME: usize = 80;
 
 impl ExportedPage {
-    /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` is JSON.
+    /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` is JSON, `from` has
+    /// URLs separated by spaces.
     pub fn csv_row(self) -> [String; CSV_COLUMNS.len()] {
         let (meta, sighted, stored) = (self.meta, self.sighted, self.stored);
         let from = serde_json::to_string(&meta.metadata_from).unwrap_or_default();
@@ -140,6 +142,7 @@ impl ExportedPage {
             stored.fingerprint.unwrap_or_default(),
             stored.token_count.map(|count| count.to_string()).unwrap_or_default(),
             stored.warc.unwrap_or_default(),
+            meta.from.join(" "),
         ]
     }
 

@@ -79,6 +79,10 @@ pub struct Discarded {
     /// Why the text has this second address ([`hapax_url::Cause`]); empty without URLs, and in lines of before 0.3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cause: Vec<String>,
+    /// The first pages, redirects and sitemaps that led to the page, as far as they were known when it was fetched.
+    /// Empty for seeds and stored pages, and in lines of before 0.3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
     /// Whether the page declares itself as its canonical address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub canonical: bool,
@@ -219,6 +223,7 @@ impl Discarded {
             shared: Vec::new(),
             different: Vec::new(),
             cause: Vec::new(),
+            from: Vec::new(),
             canonical: false,
             warc: None,
         }
@@ -290,6 +295,9 @@ pub struct Skipped {
     /// Number of URLs, if the line is about more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// The first pages, redirects and sitemaps that led to the URL. Empty for seeds and in lines of versions before 0.3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
 }
 
 /// The part of a sitemap that was not read.
@@ -335,6 +343,7 @@ impl Skipped {
             flag,
             rule: None,
             count: None,
+            from: Vec::new(),
         }
     }
 

@@ -24,6 +24,9 @@ pub struct PageMeta {
     /// The references (`--against-mark`) that have the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<String>,
+    /// The first pages, redirects and sitemaps that led to the page, as far as they were known when it was fetched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
     /// Authors, joined by `; `.
     pub author: Option<String>,
     /// Time of publication (RFC 3339), or only its date.
@@ -72,6 +75,7 @@ impl PageMeta {
             confidence: Some(round(document.confidence.into())),
             reservations: document.reservations.clone(),
             against: Vec::new(),
+            from: Vec::new(),
             author: found.author.clone(),
             published,
             modified,
@@ -91,6 +95,29 @@ impl PageMeta {
     #[must_use]
     pub fn with_against(self, against: Vec<String>) -> Self {
         Self { against, ..self }
+    }
+
+    /// Sets the inlinks.
+    #[must_use]
+    pub fn with_from(self, from: Vec<String>) -> Self {
+        Self { from, ..self }
+    }
+
+    /// Adds references and inlinks to the result of [`to_json`](Self::to_json), which has neither, without building it
+    /// again.
+    pub fn extend_json(json: &str, against: &[String], from: &[String]) -> String {
+        let mut json = json.to_owned();
+        for (name, values) in [("against", against), ("from", from)] {
+            if let Ok(values) = serde_json::to_string(values)
+                && values != "[]"
+                && json.ends_with('}')
+            {
+                let comma = if json == "{}" { "" } else { "," };
+                json.truncate(json.len() - 1);
+                json.push_str(&format!("{comma}\"{name}\":{values}}}"));
+            }
+        }
+        json
     }
 
     /// Parses the result of [`to_json`](Self::to_json). Returns empty metadata for any other text.
@@ -131,6 +158,12 @@ mod tests {
             r#"{"alternates":{"de":"https://a.example/de"},"confidence":0.912,"page_type":"article"}"#
         );
         assert_eq!(PageMeta::from_json(&json), meta);
+        let list = |of: &str| vec![of.to_owned()];
+        let whole = meta.clone().with_against(list("a")).with_from(list("https://a.example/\""));
+        let extended = PageMeta::extend_json(&json, &whole.against, &whole.from);
+        assert_eq!(PageMeta::from_json(&extended), whole);
+        assert_eq!(PageMeta::extend_json(&json, &[], &[]), json);
+        assert_eq!(PageMeta::extend_json("{}", &[], &list("b")), r#"{"from":["b"]}"#);
         for text in ["", "{}", r#"{"of_a_later_version":1}"#, "{"] {
             assert_eq!(PageMeta::from_json(text), PageMeta::default(), "{text}");
         }

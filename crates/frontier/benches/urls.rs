@@ -1,8 +1,9 @@
 //! Measures a growing frontier: ten new and 90 known links, a lease and a completion for each page, and a commit
-//! every 1,000 pages. Prints memory, disk space and time.
+//! every 1,000 pages. Prints memory, disk space and time. `plain` pushes the links without their page, so that no
+//! inlinks are kept.
 //!
 //! ```text
-//! cargo bench -p hapax-frontier --bench urls [-- URLS [FOLDER]]      default 1000000
+//! cargo bench -p hapax-frontier --bench urls [-- URLS [FOLDER] [plain]]      default 1000000
 //! ```
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be made ends")]
@@ -10,7 +11,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{DiskFrontier, Entry, Frontier, Next, Options};
+use hapax_frontier::{DiskFrontier, Entry, Frontier, Next, Options, Pushed};
 use url::Url;
 
 /// New URLs of a page, and links to known ones.
@@ -19,7 +20,9 @@ const KNOWN: u64 = 90;
 const HOSTS: u64 = 1000;
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let mut args: Vec<String> =
+        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let plain = args.pop_if(|last| last == "plain").is_some();
     let count: u64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
     let folder = args.get(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = folder.join(format!("hapax-bench-frontier-{}", std::process::id()));
@@ -28,6 +31,7 @@ fn main() {
         delay: Duration::ZERO,
         address_delay: Duration::ZERO,
         per_host: 4,
+        max_queued_per_host: u64::MAX,
         ..Options::default()
     };
     let frontier = DiskFrontier::open(&folder, options.clone()).unwrap();
@@ -35,15 +39,18 @@ fn main() {
     let (mut known, mut pages, mut most, mut random) = (0u64, 0u64, 0, 1u64);
     let (mut report, mut since, mut looked) = (count / 10, Instant::now(), 0u64);
     while known < count {
+        let page = (!plain).then(|| url(pages));
         for _ in 0..NEW {
-            assert!(frontier.push(Entry::page(url(known), 1)).unwrap());
+            let pushed = frontier.push_link(Entry::page(url(known), 1), page.as_ref()).unwrap();
+            assert_eq!(pushed, Pushed::New);
             known += 1;
         }
         for _ in 0..KNOWN {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // Most links of a page are its site's navigation.
             let back = (random >> 33) % if random >> 62 == 0 { known } else { known.min(20_000) };
-            assert!(!frontier.push(Entry::page(url(back), 1)).unwrap());
+            let pushed = frontier.push_link(Entry::page(url(back), 1), page.as_ref()).unwrap();
+            assert_eq!(pushed, Pushed::Known);
             looked += 1;
         }
         if let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {

@@ -95,13 +95,13 @@ mod tests {
             assert!(frontier.push_again(recent(path)).unwrap());
         }
         // The recent class is full, so this recent link is queued behind it, as an ordinary one.
-        assert_eq!(frontier.push_link(recent(10)).unwrap(), Pushed::New);
-        assert_eq!(frontier.push_link(link(11)).unwrap(), Pushed::New);
-        assert_eq!(frontier.push_link(link(12)).unwrap(), Pushed::Full);
+        assert_eq!(frontier.push_link(recent(10), None).unwrap(), Pushed::New);
+        assert_eq!(frontier.push_link(link(11), None).unwrap(), Pushed::New);
+        assert_eq!(frontier.push_link(link(12), None).unwrap(), Pushed::Full);
         frontier.commit(&[]).unwrap();
         drop(frontier);
         let frontier = DiskFrontier::open(folder.path(), options).unwrap();
-        assert_eq!(frontier.push_link(link(12)).unwrap(), Pushed::Full);
+        assert_eq!(frontier.push_link(link(12), None).unwrap(), Pushed::Full);
         let mut leases = Vec::new();
         while let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {
             leases.push(lease);
@@ -109,10 +109,10 @@ mod tests {
         let order: Vec<&str> = leases.iter().map(|lease| lease.entry.url.path()).collect();
         assert_eq!(order, ["/0", "/1", "/2", "/3", "/4", "/10", "/11"]);
         // A URL in flight does not count as queued.
-        assert_eq!(frontier.push_link(link(12)).unwrap(), Pushed::New);
+        assert_eq!(frontier.push_link(link(12), None).unwrap(), Pushed::New);
         let last = leases.pop().unwrap();
         frontier.end(*last, End::PutBack { wait: Duration::ZERO }, Instant::now());
-        assert_eq!(frontier.push_link(link(13)).unwrap(), Pushed::Full);
+        assert_eq!(frontier.push_link(link(13), None).unwrap(), Pushed::Full);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
             frontier.push_again(recent(path)).unwrap();
         }
         let pushed: Vec<Pushed> =
-            (10..13).map(|path| frontier.push_link(link(path)).unwrap()).collect();
+            (10..13).map(|path| frontier.push_link(link(path), None).unwrap()).collect();
         assert_eq!(pushed, [Pushed::New, Pushed::New, Pushed::Full]);
     }
 }

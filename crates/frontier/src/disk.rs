@@ -18,6 +18,7 @@ use crate::entry::CLASSES;
 use crate::error::{Error, Result};
 use crate::guard::{ADVICE, guarded};
 use crate::host::{class_of, host_hash, number_of, sequence};
+use crate::inlinks::{self, NewInlinks};
 use crate::read_only::ReadOnlyFile;
 
 const VERSION: u64 = 1;
@@ -26,6 +27,8 @@ const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const NEXT: &str = "next";
 const COUNTED: &str = "counted";
 const FIRST: u64 = 1;
+/// Set if the inlinks of all URLs were stored, not only those of the runs since an update.
+pub(crate) const ALL_INLINKS: &str = "all_inlinks";
 /// URL key -> state (one byte).
 const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
 /// (host key, sequence, whose high bits are the class) -> depth and URL.
@@ -52,6 +55,7 @@ pub(crate) struct Batch {
     pub(crate) dequeued: Vec<(u64, u64)>,
     pub(crate) hosts: Vec<String>,
     pub(crate) notes: Vec<(String, &'static str, Vec<u8>)>,
+    pub(crate) inlinks: NewInlinks,
 }
 
 impl Batch {
@@ -60,6 +64,7 @@ impl Batch {
             && self.queued.is_empty()
             && self.dequeued.is_empty()
             && self.notes.is_empty()
+            && self.inlinks.is_empty()
     }
 }
 
@@ -171,6 +176,7 @@ impl Disk {
                 meta.insert("version", VERSION.to_le_bytes().as_slice())?;
                 meta.insert(NEXT, FIRST.to_le_bytes().as_slice())?;
                 meta.insert(COUNTED, FIRST.to_le_bytes().as_slice())?;
+                meta.insert(ALL_INLINKS, [].as_slice())?;
                 txn.open_table(URLS)?;
                 txn.open_table(QUEUE)?;
                 txn.open_table(WAITING)?;
@@ -217,6 +223,21 @@ impl Disk {
             Ok(table) => Ok(table.get((subject, kind))?.map(|value| value.value().to_vec())),
             Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
             Err(other) => Err(other.into()),
+        })
+    }
+
+    pub(crate) fn inlinks(&self, key: UrlKey, batches: &[&NewInlinks]) -> Result<Vec<String>> {
+        self.read(|txn| inlinks::referrers(key, txn, batches))
+    }
+
+    /// Adds inlinks that were found in the archive, and records that they are all.
+    pub(crate) fn complete_inlinks(&self, new: &NewInlinks, all: bool) -> Result<()> {
+        self.write(|txn| {
+            new.write(txn)?;
+            if all {
+                txn.open_table(META)?.insert(ALL_INLINKS, [].as_slice())?;
+            }
+            Ok(())
         })
     }
 
@@ -356,8 +377,16 @@ impl Disk {
         }
     }
 
-    pub(crate) fn commit(&self, batch: &Batch, counters: Counters, payload: &[u8]) -> Result<()> {
+    /// Returns the URLs that have enough inlinks.
+    pub(crate) fn commit(
+        &self,
+        batch: &Batch,
+        counters: Counters,
+        payload: &[u8],
+    ) -> Result<Vec<UrlKey>> {
+        let mut full = Vec::new();
         self.write(|txn| {
+            full = batch.inlinks.write(txn)?;
             {
                 let mut urls = txn.open_table(URLS)?;
                 for (key, state) in &batch.states {
@@ -402,7 +431,18 @@ impl Disk {
                 meta.insert("recent_bytes", recent.to_le_bytes().as_slice())?;
             }
             Ok(())
-        })
+        })?;
+        Ok(full)
+    }
+
+    /// Makes the file one of a version that kept no inlinks.
+    #[cfg(test)]
+    pub(crate) fn forget_all_inlinks(&self) {
+        let removed = self.write(|txn| {
+            txn.open_table(META)?.remove(ALL_INLINKS)?;
+            Ok(())
+        });
+        removed.unwrap();
     }
 
     /// Blocks commits until the returned transaction is dropped.

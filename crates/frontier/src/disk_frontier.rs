@@ -9,11 +9,12 @@ use url::Url;
 
 use crate::address::{Address, network};
 use crate::bounds::{Pushed, QueueBytes, UNCOUNTED_BYTES, bytes_of, find_place};
-use crate::disk::{Batch, Counters, Disk, UrlState};
+use crate::disk::{ALL_INLINKS, Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Options, RECENT};
 use crate::error::{Error, Result};
 use crate::frontier::Frontier;
 use crate::host::{Host, class_of, host_hash, sequence};
+use crate::inlinks::{InlinkFilter, NewInlinks};
 use crate::lease::{End, HostAnswer, Lease, LeaseCounts, Next};
 use crate::seen::Seen;
 
@@ -30,7 +31,7 @@ const FILE: &str = "frontier.redb";
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// # Complexity
-/// Memory: 48 MiB (16 for the cache of seen URLs, 32 for redb), about 300 bytes a host, the heads of the queues, and
+/// Memory: 56 MiB (16 for the cache of seen URLs, 8 for inlinks, 32 for redb), about 300 bytes a host, the heads of the queues, and
 /// uncommitted changes. A head has up to 256 URLs of a host, fewer above 256 hosts and 8 from 8,192 hosts on; all
 /// heads take at most 16 MiB. Seen-set and queues are on disk. A push reads from disk unless the URL is cached. A
 /// lease and a completion are O(log hosts).
@@ -92,6 +93,7 @@ impl DiskFrontier {
             by_address: HashMap::new(),
             ready: BTreeSet::new(),
             batch: Batch::default(),
+            inlinks: InlinkFilter::default(),
             committing: None,
             commits_done: 0,
             failed: false,
@@ -151,6 +153,26 @@ impl DiskFrontier {
     pub fn queued(&self, url: &Url) -> Result<Option<(u64, Entry)>> {
         drop(self.usable()?);
         self.disk.position(host_hash(&host_key(url)), url.as_str())
+    }
+
+    /// Returns whether the inlinks of all URLs were kept. A directory of an earlier version has those of later runs
+    /// only, until [`complete_inlinks`](Self::complete_inlinks) adds the others.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn has_all_inlinks(&self) -> Result<bool> {
+        drop(self.usable()?);
+        Ok(self.disk.meta(ALL_INLINKS)?.is_some())
+    }
+
+    /// Makes the inlinks durable that were added since the last commit, and nothing else. `all`: they and the stored
+    /// ones are all.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn complete_inlinks(&self, all: bool) -> Result<()> {
+        let new = std::mem::take(&mut self.usable()?.batch.inlinks);
+        self.disk.complete_inlinks(&new, all)
     }
 
     fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
@@ -279,10 +301,11 @@ impl Frontier for DiskFrontier {
         Ok(true)
     }
 
-    fn push_link(&self, mut entry: Entry) -> Result<Pushed> {
+    fn push_link(&self, mut entry: Entry, from: Option<&Url>) -> Result<Pushed> {
         let mut state = self.usable()?;
         let key = url_key(entry.url.as_str());
         if self.is_known(&mut state, key)? {
+            state.add_inlink(key, from);
             return Ok(Pushed::Known);
         }
         let host = state.by_name.get(&host_key(&entry.url)).and_then(|&at| state.hosts.get(at));
@@ -291,8 +314,20 @@ impl Frontier for DiskFrontier {
             return Ok(Pushed::Full);
         }
         state.seen.insert(key);
+        state.add_inlink(key, from);
         self.enqueue(&mut state, key, entry);
         Ok(Pushed::New)
+    }
+
+    fn linked(&self, url: &Url, from: &Url) {
+        self.lock().add_inlink(url_key(url.as_str()), Some(from));
+    }
+
+    fn inlinks(&self, url: &str) -> Result<Vec<String>> {
+        let state = self.usable()?;
+        let mut batches: Vec<&NewInlinks> = state.uncommitted().map(|b| &b.inlinks).collect();
+        batches.reverse();
+        self.disk.inlinks(url_key(url), &batches)
     }
 
     fn push_again(&self, entry: Entry) -> Result<bool> {
@@ -472,11 +507,9 @@ impl Frontier for DiskFrontier {
         };
         let written = self.disk.commit(&batch, counters, payload);
         let mut state = self.lock();
-        if let Err(error) = written {
-            state.failed = true;
-            return Err(error);
-        }
+        let full = written.inspect_err(|_| state.failed = true)?;
         state.seen.end_commit();
+        state.inlinks.fill(&full);
         state.committing = None;
         state.commits_done += 1;
         // URLs that are on disk only can be read now.

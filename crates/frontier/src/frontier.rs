@@ -28,13 +28,27 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
 
     /// Queues a link unless it was ever seen, within
     /// [`Options::max_queued_per_host`](crate::Options::max_queued_per_host) and
-    /// [`Options::max_queue_bytes`](crate::Options::max_queue_bytes). The default ignores these limits and calls
+    /// [`Options::max_queue_bytes`](crate::Options::max_queue_bytes), and keeps `from`, the page or sitemap with the
+    /// link, as an [inlink](Self::inlinks). The default ignores the limits and the inlink and calls
     /// [`push`](Self::push).
     ///
     /// # Errors
     /// From the file.
-    fn push_link(&self, entry: Entry) -> Result<Pushed> {
+    fn push_link(&self, entry: Entry, _from: Option<&Url>) -> Result<Pushed> {
         Ok(if self.push(entry)? { Pushed::New } else { Pushed::Known })
+    }
+
+    /// Keeps `from` as an [inlink](Self::inlinks) of a URL that is queued in another way, such as the target of a
+    /// redirect. Optional.
+    fn linked(&self, _url: &Url, _from: &Url) {}
+
+    /// Returns the first pages, redirects and sitemaps that lead to a URL in normal form, at most
+    /// [`MAX_INLINKS`](crate::MAX_INLINKS). A frontier that does not keep them returns none.
+    ///
+    /// # Errors
+    /// From the file.
+    fn inlinks(&self, _url: &str) -> Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
     /// Queues a seen URL again, unless it is queued now. Returns whether it was queued.

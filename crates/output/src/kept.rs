@@ -45,6 +45,7 @@ pub const PAGE_COLUMNS: &[Column] = &[
     Column::required("alternates", Text),
     Column::required("reservations", Text),
     Column::required("metadata_from", Text),
+    Column::required("from", Text),
 ];
 
 /// Returns the row of a page, in the order of [`PAGE_COLUMNS`]. Lists and maps are JSON.
@@ -93,6 +94,7 @@ pub fn page_row(page: ExportedPage) -> serde_json::Result<Vec<Cell>> {
         serde_json::to_string(&meta.alternates)?.into(),
         serde_json::to_string(&meta.reservations)?.into(),
         serde_json::to_string(&meta.metadata_from)?.into(),
+        serde_json::to_string(&meta.from)?.into(),
     ])
 }
 
@@ -141,6 +143,7 @@ mod tests {
                 confidence: share,
                 reservations: map.keys().cloned().collect(),
                 metadata_from: map.clone(),
+                from: map.values().cloned().collect(),
                 alternates: map,
                 ..PageMeta::default()
             },

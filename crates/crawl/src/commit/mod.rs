@@ -317,10 +317,17 @@ impl Committer {
 
     /// Logs a URL that rules refuse.
     pub(crate) fn skip_refused(&mut self, refusal: Refusal) -> Result<()> {
-        let Refusal { url, reason, detail, depth, sitemap, again, rule } = refusal;
+        let Refusal { url, reason, detail, depth, sitemap, again, rule, from } = refusal;
         let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
         let flag = if rule.is_some() { Some("--rules".to_owned()) } else { line.flag.clone() };
-        self.skip_line(&Skipped { depth, sitemap, again, rule, flag, ..line })
+        let from = from.into_iter().map(String::from).collect();
+        self.skip_line(&Skipped { depth, sitemap, again, rule, flag, from, ..line })
+    }
+
+    /// Returns the first pages, redirects and sitemaps that led to a URL.
+    pub(super) fn inlinks(&self, url: &str) -> Result<Vec<String>> {
+        let frontier = self.frontier.as_ref();
+        Ok(frontier.map(|frontier| frontier.inlinks(url)).transpose()?.unwrap_or_default())
     }
 
     pub(crate) fn skip_line(&mut self, line: &Skipped) -> Result<()> {
@@ -329,6 +336,9 @@ impl Committer {
             let again = line.again.unwrap_or_else(|| line.reason.again());
             let by_every_run = again == Again::Recrawl && self.seeds.holds(&line.url);
             line.again = Some(if by_every_run { Again::Seed } else { again });
+            if line.from.is_empty() && line.count.is_none() {
+                line.from = frontier.inlinks(&line.url)?;
+            }
             self.seeds.skipped(&**frontier, &line);
         }
         let line = &line;

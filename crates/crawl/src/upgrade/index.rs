@@ -60,10 +60,11 @@ fn add(index: &mut Index, page: StoredPage, archive: &Path) -> Result<()> {
         }
         let mut found = PageMeta::of(&document, Date::of_text(&page.fetched));
         // Those of robots.txt and of headers are not in the archived body.
-        let before = PageMeta::from_json(&meta).reservations;
-        if !before.is_empty() {
-            found.reservations = before;
+        let before = PageMeta::from_json(&meta);
+        if !before.reservations.is_empty() {
+            found.reservations = before.reservations;
         }
+        found.from = before.from;
         meta = found.to_json();
     }
     Ok(index.add(&Page {

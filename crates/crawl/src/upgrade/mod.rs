@@ -4,6 +4,7 @@
 //! Found digests are kept in a file until the store has them, so that a killed upgrade continues.
 
 mod index;
+mod inlinks;
 mod texts;
 
 use std::collections::HashMap;
@@ -49,6 +50,8 @@ pub struct Upgraded {
     pub texts: u64,
     /// Pages of the renewed index; 0 if the index is current.
     pub indexed: u64,
+    /// URLs whose inlinks were found in the archive; 0 if they are complete, or without an archive.
+    pub inlinks: u64,
     /// Nothing had to be done.
     pub was_current: bool,
 }
@@ -56,12 +59,13 @@ pub struct Upgraded {
 /// Brings the data directory to the formats of this version, without requests.
 ///
 /// # Complexity
-/// Reads the index once, and the archive once if a kept page is not in the index. Takes about 40 bytes of memory for
+/// Reads the index once, and the archive once if a kept page is not in the index, and once for inlinks. Takes about 40 bytes of memory for
 /// each document. Rebuilds an index of an earlier version, with a look-up in the archive for each page.
 pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgraded> {
     let mut result = upgrade_store(data, recipe, policy)?;
     result.indexed = index::renew(data)?;
-    result.was_current &= result.indexed == 0;
+    result.inlinks = inlinks::complete(data)?;
+    result.was_current &= result.indexed == 0 && result.inlinks == 0;
     Ok(result)
 }
 

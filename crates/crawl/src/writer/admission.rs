@@ -75,7 +75,8 @@ impl Writer {
         let url = &refusal.url;
         let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
         if fresh {
-            self.committer.skip_refused(refusal)?;
+            let page = self.dropped.source.as_ref().map(|source| source.page.clone());
+            self.committer.skip_refused(Refusal { from: refusal.from.or(page), ..refusal })?;
         }
         Ok(fresh)
     }
@@ -104,7 +105,9 @@ impl Writer {
         named.set_fragment(Some("nofollow"));
         if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {
             let detail = format!("rel=nofollow on {from}");
-            self.committer.skip(url.as_str(), SkipReason::Nofollow, &detail)?;
+            let time = format_time(SystemTime::now());
+            let line = Skipped::new(time, url.as_str(), SkipReason::Nofollow, detail);
+            self.committer.skip_line(&Skipped { from: vec![from.to_string()], ..line })?;
         }
         Ok(())
     }

@@ -486,6 +486,7 @@ impl Writer {
         if let Some(canonical) = &page.document.canonical
             && let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth)
         {
+            self.frontier.linked(&url, &page.url);
             self.frontier.push(Entry::page(url, entry.depth))?;
         }
         Ok(())

@@ -95,6 +95,7 @@ impl Writer {
                 self.committer.seeds.add(&url);
                 self.seeds.insert(url.clone());
                 let depth = from.depth;
+                self.frontier.linked(&url, &from.url);
                 let pushed =
                     self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })?;
                 return Ok(pushed
@@ -120,6 +121,7 @@ impl Writer {
             // requested before further links, as browsers do: the session may expire, and the rules learn from pages.
             Admission::Admitted(url) | Admission::Repeats(url) => {
                 let target = Entry { hops, recent: true, ..Entry::page(url.clone(), depth) };
+                self.frontier.linked(&url, &from.url);
                 if self.frontier.push(target)? {
                     return Ok(true);
                 }

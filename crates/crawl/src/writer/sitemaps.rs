@@ -36,7 +36,7 @@ impl Writer {
                     let entry = Entry { recent, ..Entry::page(url, 1) };
                     self.queue_if_place(entry, Some(&from.url))?;
                 }
-                Admission::Refused(refusal) => refused.add(self, refusal)?,
+                Admission::Refused(refusal) => refused.add(self, refusal, &from.url)?,
                 other => self.not_admitted(other)?,
             }
         }
@@ -45,7 +45,7 @@ impl Writer {
         for map in sitemap.maps {
             match self.admit_sitemap(&map, way) {
                 Admission::Admitted(map) => self.queue_listed(map, way, &from.url)?,
-                Admission::Refused(refusal) => refused.add(self, refusal)?,
+                Admission::Refused(refusal) => refused.add(self, refusal, &from.url)?,
                 other => self.not_admitted(other)?,
             }
         }
@@ -152,8 +152,9 @@ struct Refused {
 }
 
 impl Refused {
-    fn add(&mut self, writer: &mut Writer, refusal: Refusal) -> Result<()> {
+    fn add(&mut self, writer: &mut Writer, refusal: Refusal, from: &Url) -> Result<()> {
         if self.lines < MAX_REFUSED_LINES {
+            let refusal = Refusal { from: Some(from.clone()), ..refusal };
             self.lines += u64::from(writer.refuse(refusal)?);
         } else {
             *self.rest.entry(refusal.reason).or_default() += 1;

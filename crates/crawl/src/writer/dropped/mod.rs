@@ -22,7 +22,8 @@ impl Writer {
     /// Queues a link of a page or of a `sitemap`. If the queue is full, the link is counted and found again later.
     pub(crate) fn queue_if_place(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
         let (url, host) = (entry.url.clone(), host_key(&entry.url));
-        let pushed = self.frontier.push_link(entry)?;
+        let page = self.dropped.source.as_ref().map(|source| &source.page);
+        let pushed = self.frontier.push_link(entry, sitemap.or(page))?;
         let name = self.dropped.name_of(&host);
         match pushed {
             Pushed::Known => {}
