@@ -15,18 +15,8 @@ use crate::support::{
     Bench, Server, code, crawl, html, json_lines, missing, prose, redirect, text, write,
 };
 
-/// Fields of the export that are not in the stream.
-const NOT_STREAMED: [&str; 9] = [
-    "copies",
-    "hosts",
-    "sites",
-    "first_seen",
-    "last_seen",
-    "site_lines",
-    "fingerprint",
-    "sketch",
-    "token_count",
-];
+/// Fields that later events change: an event has those of the time at which it was read.
+const CHANGING: [&str; 5] = ["copies", "hosts", "sites", "first_seen", "last_seen"];
 
 /// A consumer: its pages, the page that each other URL duplicates, and the last cursor.
 #[derive(Clone, Debug, Default)]
@@ -87,17 +77,23 @@ impl Consumer {
         events
     }
 
-    /// Compares all pages and their fields with the export.
+    /// Compares all pages and their fields with the export, except the counts.
     fn agrees(&self, data: &Path, when: &str) {
+        self.agrees_with(&[data], when, &CHANGING);
+    }
+
+    /// Compares all pages and their fields with the export of some directories, except some fields.
+    fn agrees_with(&self, dirs: &[&Path], when: &str, except: &[&str]) {
+        let dirs = dirs.iter().flat_map(|data| [Path::new("--data"), data]);
         let output =
-            crawl().args(["export", "--no-site-boilerplate", "--data"]).arg(data).output().unwrap();
+            crawl().args(["export", "--no-site-boilerplate"]).args(dirs).output().unwrap();
         let rows = json_lines(&output.stdout);
         let urls: BTreeSet<&str> = rows.iter().map(|row| row["url"].as_str().unwrap()).collect();
         let own: BTreeSet<&str> = self.pages.keys().map(String::as_str).collect();
         assert_eq!(own, urls, "{when}");
         for row in rows.iter().map(|row| row.as_object().unwrap()) {
             let event = &self.pages[row["url"].as_str().unwrap()];
-            for (name, value) in row.iter().filter(|(name, _)| !NOT_STREAMED.contains(&&***name)) {
+            for (name, value) in row.iter().filter(|(name, _)| !except.contains(&&***name)) {
                 assert_eq!(&event[name], value, "{when}: {name} of {event}");
             }
         }
@@ -310,9 +306,61 @@ fn changed_at_random(seed: u64) -> BTreeSet<String> {
     }
     let mut late = Consumer::default();
     late.read(&bench.data());
-    late.agrees(&bench.data(), &format!("seed {seed}, from the first event"));
+    // All events are read now, so the counts are the present ones.
+    late.agrees_with(&[&bench.data()], &format!("seed {seed}, from the first event"), &[]);
     bench.checked();
     kinds
+}
+
+#[test]
+fn several_directories_are_one_stream_with_one_cursor_and_no_page_of_another_is_deleted() {
+    let benches = [Bench::new(), Bench::new()];
+    let page = |seed: u64| (format!("http://a.example/{seed}"), prose(seed, 12));
+    let pages = [1, 2, 3, 4].map(page);
+    let record = |at: usize| (pages[at].0.as_str(), html(&pages[at].1).body_text());
+    stored(&benches[0], &[record(0), record(1)], &[]);
+    stored(&benches[1], &[record(1), record(2), record(3)], &[]);
+    let dirs: Vec<_> = benches.iter().map(Bench::data).collect();
+    let both = [dirs[0].as_path(), dirs[1].as_path()];
+    let read = |from: &str, dirs: &[&Path]| -> Vec<Value> {
+        let dirs = dirs.iter().flat_map(|data| [Path::new("--data"), data]);
+        let output = crawl().args(["stream", "--from", from]).args(dirs).output().unwrap();
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        json_lines(&output.stdout)
+    };
+    let all = read("", &both);
+    assert_eq!(all.len(), 5, "{all:?}");
+    let mut consumer = Consumer::default();
+    all.iter().for_each(|event| consumer.take(event));
+    // Both directories keep one page: the export has it once, of the first directory.
+    consumer.agrees_with(&both, "joined", &["id", "data", "fetched", "warc", "first_seen", "last_seen"]);
+    // Every cursor continues with the events after it, also with the directories in another order.
+    for (number, event) in all.iter().enumerate() {
+        let cursor = event["cursor"].as_str().unwrap();
+        assert_eq!(read(cursor, &both), all[number + 1..], "{cursor}");
+    }
+    let last = all[4]["cursor"].as_str().unwrap();
+    assert_eq!(last.split(',').count(), 2);
+    assert!(read(last, &[both[1], both[0]]).is_empty());
+    // A worker that joined later begins at its first event; one that is missing is an error.
+    let first = read("", &both[..1]);
+    assert_eq!(read(first[1]["cursor"].as_str().unwrap(), &both).len(), 3);
+    let refused = crawl()
+        .args(["stream", "--from", last, "--data"])
+        .arg(&dirs[0])
+        .output()
+        .unwrap();
+    assert_eq!(code(&refused), 1);
+    assert!(text(&refused.stderr).contains("belongs to none of these"), "{}", text(&refused.stderr));
+    // The first directory loses the page that the second one keeps: no event deletes it.
+    benches[0].run(&["forget", &pages[1].0]);
+    let later = read(last, &both);
+    assert!(later.is_empty(), "{later:?}");
+    benches[0].run(&["forget", &pages[0].0]);
+    let later = read(last, &both);
+    assert_eq!((later.len(), &later[0]["event"], &later[0]["url"]), (1, &"removed".into(), &pages[0].0.as_str().into()));
+    let twice = crawl().args(["stream", "--data"]).arg(&dirs[0]).arg("--data").arg(&dirs[0]).output().unwrap();
+    assert_eq!(code(&twice), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::data::Data;
+use super::data::DataDirs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
@@ -32,17 +32,43 @@ pub(crate) struct ExportArgs {
     /// Export the discarded pages with their evidence instead, as Parquet
     #[arg(long)]
     pub(crate) discards: bool,
-    /// Export pages of this host only; without a port, of all its ports
-    #[arg(long)]
-    pub(crate) host: Option<String>,
-    /// Export pages in this language only, such as zh
-    #[arg(long, value_name = "CODE")]
-    pub(crate) language: Option<String>,
     /// Keep lines that a site repeats on three or more pages
     #[arg(long)]
     pub(crate) no_site_boilerplate: bool,
     #[command(flatten)]
-    pub(crate) data: Data,
+    pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) data: DataDirs,
+}
+
+/// The pages that `export` writes.
+#[derive(ClapArgs, Debug)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct FilterArgs {
+    /// Export pages of this host only; without a port, of all its ports
+    #[arg(long)]
+    pub(crate) host: Option<String>,
+    /// Export pages of this site only: a domain such as example.org, with all of its hosts
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) site: Option<String>,
+    /// Export pages in this language only, such as zh
+    #[arg(long, value_name = "CODE")]
+    pub(crate) language: Option<String>,
+    /// Export pages that were fetched on this day or at this time, or later
+    #[arg(long, value_name = "TIME")]
+    pub(crate) after: Option<String>,
+    /// Export pages that were fetched before this day or time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) before: Option<String>,
+    /// Export pages with at least N words in the exported text [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) min_words: Option<u64>,
+    /// Export pages with at least N discarded copies [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) min_copies: Option<u64>,
+    /// Export pages whose main text was found with at least this confidence, 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) min_confidence: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,5 +101,5 @@ pub(crate) struct StreamArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) cursor_file: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data: Data,
+    pub(crate) data: DataDirs,
 }

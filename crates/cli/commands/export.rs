@@ -1,54 +1,47 @@
 //! `crawl export`: the kept pages as JSONL, CSV, or a folder of Markdown or Parquet.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_index::{Searcher, StoredPage};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::duplicates::cell;
 use super::sink::{Sink, Table};
-use crate::args::{ExportArgs, ExportFormat};
+use crate::args::{Common, ExportArgs, ExportFormat, FilterArgs};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, counted};
 use hapax_data::files::{NewFile, for_owner_only};
 use hapax_data::{
-    CSV_COLUMNS, Export, Heads, Rows, is_of_host, markdown, tables, unwritable, write_wacz,
+    CSV_COLUMNS, Corpus, CorpusDir, Export, PageFilter, markdown, parse_moment, unwritable,
+    write_wacz,
 };
 
-pub(super) fn run(args: &ExportArgs) -> Result<u8> {
-    let data = &args.data.data;
-    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
-    if settings.is_personal() {
-        for_owner_only();
+pub(super) fn run(args: &ExportArgs, common: &Common) -> Result<u8> {
+    let (mut dirs, mut clean) = (Vec::new(), !args.no_site_boilerplate);
+    let filter = filter(&args.filter)?;
+    refuse(args, &filter)?;
+    for data in &args.data.dirs {
+        let settings = crate::data::saved(data)?.unwrap_or_default().settings;
+        if settings.is_personal() {
+            for_owner_only();
+        }
+        clean &= settings.output.no_site_boilerplate != Some(true);
+        dirs.push(CorpusDir::open(data, crate::open_index::open(data)?)?);
     }
-    let searcher = crate::open_index::open(data)?;
+    let corpus = Corpus::new(&dirs)?;
     if args.format == ExportFormat::Wacz {
-        return wacz(args, &searcher);
+        return wacz(args, &corpus);
     }
-    let clean = !args.no_site_boilerplate && settings.output.no_site_boilerplate != Some(true);
-    let (rows, store) = (Rows::open(data)?, tables(data));
-    let heads = Heads::new(&rows, store.as_ref());
-    let export = Export::new(&searcher, &heads, clean)?;
-    let wanted = |page: &StoredPage| {
-        let host = || url::Url::parse(&page.url).map(|url| hapax_url::host_key(&url));
-        args.language.as_ref().is_none_or(|language| *language == page.language)
-            && args
-                .host
-                .as_ref()
-                .is_none_or(|wanted| host().is_ok_and(|host| is_of_host(&host, wanted)))
-    };
-    if args.discards && args.format != ExportFormat::Parquet {
-        return Err(coded(
-            USAGE,
-            "--discards needs --format parquet. `crawl duplicates export` writes CSV",
-        ));
-    }
+    let is_filtered = !filter.is_empty();
+    let export = Export::new(&corpus, filter, clean && !args.discards)?;
+    let bar = bar(common, args, &corpus);
+    let progress = |count| bar.iter().for_each(|bar| bar.set_position(count));
     let any = match args.format {
-        ExportFormat::Parquet => parquet(args, &export, &heads, wanted)?,
+        ExportFormat::Parquet => parquet(args, &export, progress)?,
         ExportFormat::Jsonl => {
             let mut out = Sink::create(args.output.as_deref())?;
-            let any = export.pages(wanted, |page| -> Result<()> {
+            let any = export.pages(progress, |page| -> Result<()> {
                 Ok(writeln!(out, "{}", output::json(&serde_json::to_value(&page)?))?)
             })?;
             out.finish()?;
@@ -57,7 +50,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         ExportFormat::Csv => {
             let mut table = Table::new(Sink::create(args.output.as_deref())?);
             table.row(CSV_COLUMNS)?;
-            let any = export.pages(wanted, |page| -> Result<()> {
+            let any = export.pages(progress, |page| -> Result<()> {
                 let cells = page.csv_row().map(cell);
                 table.row(cells.iter().map(String::as_str))
             })?;
@@ -69,7 +62,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         ExportFormat::Markdown => {
             let folder = folder(args)?;
             std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-            export.pages(wanted, |page| -> Result<()> {
+            export.pages(progress, |page| -> Result<()> {
                 let path = folder.join(page.file_name());
                 let written = NewFile::replacing(&path).and_then(|mut file| {
                     file.write_all(markdown(&page).as_bytes())?;
@@ -79,23 +72,73 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             })?
         }
     };
-    if !any && (args.host.is_some() || args.language.is_some()) {
-        writeln!(std::io::stderr(), "crawl: no kept page has this host or language")?;
+    bar.iter().for_each(ProgressBar::finish_and_clear);
+    if !any && is_filtered {
+        writeln!(std::io::stderr(), "crawl: no page passes the filters")?;
     }
     Ok(COMPLETE)
 }
 
-/// Packs the whole archive into one file.
-fn wacz(args: &ExportArgs, searcher: &Searcher) -> Result<u8> {
-    if args.host.is_some() || args.language.is_some() {
-        let what = "--format wacz packs the whole archive: omit --host and --language";
-        return Err(coded(USAGE, what));
+fn filter(args: &FilterArgs) -> Result<PageFilter> {
+    let moment = |flag: &str, text: &Option<String>| {
+        let time = text.as_deref().map(parse_moment).transpose();
+        time.map_err(|error| coded(USAGE, format!("{flag}: {error}")))
+    };
+    if args.min_confidence.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
+        return Err(coded(USAGE, "--min-confidence: give a number from 0 to 1"));
     }
+    Ok(PageFilter {
+        host: args.host.clone(),
+        site: args.site.as_ref().map(|site| site.to_lowercase()),
+        language: args.language.clone(),
+        after: moment("--after", &args.after)?,
+        before: moment("--before", &args.before)?,
+        min_words: args.min_words.unwrap_or(0),
+        min_copies: args.min_copies.unwrap_or(0),
+        min_confidence: args.min_confidence,
+    })
+}
+
+/// Refuses what a format cannot do.
+fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
+    let why = match args.format {
+        ExportFormat::Wacz if !filter.is_empty() => {
+            "--format wacz packs the whole archive: omit the filters"
+        }
+        ExportFormat::Parquet if args.discards && filter.min_words > 0 => {
+            "--min-words: the log of discarded pages has no texts. Omit it with --discards"
+        }
+        ExportFormat::Parquet if args.discards && filter.min_copies > 0 => {
+            "--min-copies: a discarded page has no copies. Omit it with --discards"
+        }
+        format if args.discards && format != ExportFormat::Parquet => {
+            "--discards needs --format parquet. `crawl duplicates export` writes CSV"
+        }
+        _ => return Ok(()),
+    };
+    Err(coded(USAGE, why))
+}
+
+/// Shows progress on a terminal, unless the pages are printed there.
+fn bar(common: &Common, args: &ExportArgs, corpus: &Corpus<'_>) -> Option<ProgressBar> {
+    let prints = args.output.as_deref().is_none_or(|path| path == Path::new("-"));
+    let hidden = common.quiet || common.no_progress || !std::io::stderr().is_terminal();
+    let total = match args.discards {
+        true => corpus.heads().iter().map(|heads| heads.rows.discarded().count() as u64).sum(),
+        false => corpus.len(),
+    };
+    let style = ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} pages, {eta} left");
+    let style = style.ok().filter(|_| !hidden && !(prints && std::io::stdout().is_terminal()))?;
+    Some(ProgressBar::new(total).with_style(style))
+}
+
+/// Packs the whole archive into one file.
+fn wacz(args: &ExportArgs, corpus: &Corpus<'_>) -> Result<u8> {
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return Err(coded(USAGE, "--format wacz writes one file: name it with --to"));
     };
     let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
-    let (file, counts) = write_wacz(&args.data.data, searcher, file)?;
+    let (file, counts) = write_wacz(corpus, file)?;
     file.finish().map_err(|error| unwritable(path, &error))?;
     let (records, pages) = (counted(counts.records, "record"), counted(counts.pages, "kept page"));
     writeln!(std::io::stderr(), "crawl: {}: {records}, {pages}", path.display())?;
@@ -109,32 +152,18 @@ fn folder(args: &ExportArgs) -> Result<&Path> {
 
 /// Returns whether there was a page.
 #[cfg(feature = "parquet")]
-fn parquet(
-    args: &ExportArgs,
-    export: &Export<'_>,
-    heads: &Heads<'_>,
-    wanted: impl Fn(&StoredPage) -> bool,
-) -> Result<bool> {
+fn parquet(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)) -> Result<bool> {
     use hapax_output::{Limits, write_discards, write_pages};
     let folder = folder(args)?;
-    let discarded = |line: &hapax_data::Discarded| {
-        args.language.as_ref().is_none_or(|language| *language == line.language)
-            && args.host.as_ref().is_none_or(|host| is_of_host(&line.host, host))
-    };
     let written = match args.discards {
-        true => write_discards(heads, discarded, folder, Limits::default())?,
-        false => write_pages(export, wanted, folder, Limits::default())?,
+        true => write_discards(export, folder, Limits::default(), progress)?,
+        false => write_pages(export, folder, Limits::default(), progress)?,
     };
     Ok(written.rows > 0)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(
-    _: &ExportArgs,
-    _: &Export<'_>,
-    _: &Heads<'_>,
-    _: impl Fn(&StoredPage) -> bool,
-) -> Result<bool> {
+fn parquet(_: &ExportArgs, _: &Export<'_>, _: impl FnMut(u64)) -> Result<bool> {
     let without = "--format parquet: this program was built without Parquet. Rebuild it: cargo install --path . --locked \
                    --features parquet";
     Err(coded(USAGE, without))

@@ -15,7 +15,6 @@ use crate::exit::COMPLETE;
 use crate::output;
 
 pub(super) fn run(args: &StreamArgs) -> Result<u8> {
-    let data = &args.data.data;
     let fields = args.fields.as_deref().map(Fields::parse).transpose()?.unwrap_or_default();
     let from = args.from.as_deref().filter(|from| !from.is_empty());
     let from = from.map(str::parse::<Cursor>).transpose()?;
@@ -23,13 +22,15 @@ pub(super) fn run(args: &StreamArgs) -> Result<u8> {
         StreamFormat::Jsonl => hapax_data::StreamFormat::Jsonl,
         StreamFormat::OpensearchBulk => hapax_data::StreamFormat::OpenSearchBulk,
     };
-    must_hold_pages(data)?;
-    if is_without_events(data)?
-        && let Some((amend, _)) = alone(data)?
-    {
-        amend.finish()?;
+    for data in &args.data.dirs {
+        must_hold_pages(data)?;
+        if is_without_events(data)?
+            && let Some((amend, _)) = alone(data)?
+        {
+            amend.finish()?;
+        }
     }
-    let mut stream = Stream::open(data, from)?;
+    let mut stream = Stream::open_all(&args.data.dirs, from.as_ref())?.with_fields(&fields);
     let mut out = BufWriter::new(io::stdout().lock());
     let (mut left, mut last) = (args.limit.unwrap_or(u64::MAX), None);
     loop {
@@ -53,13 +54,13 @@ pub(super) fn run(args: &StreamArgs) -> Result<u8> {
         }
     }
     if let (Some(path), Some(cursor)) = (&args.cursor_file, last) {
-        save(path, cursor).map_err(|error| unwritable(path, &error))?;
+        save(path, &cursor).map_err(|error| unwritable(path, &error))?;
     }
     Ok(COMPLETE)
 }
 
 /// Replaces the file atomically: a consumer may be killed at any moment.
-fn save(path: &Path, cursor: Cursor) -> io::Result<()> {
+fn save(path: &Path, cursor: &Cursor) -> io::Result<()> {
     let mut file = NewFile::replacing(path)?;
     writeln!(file, "{cursor}")?;
     file.finish()

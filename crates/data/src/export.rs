@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 
 use hapax_dedup::Record;
-use hapax_index::{Searcher, StoredPage};
+use hapax_index::StoredPage;
 use hapax_url::{host_key, registrable_site};
 use serde::Serialize;
 use url::Url;
 
+use crate::corpus::Corpus;
 use crate::error::Result;
+use crate::export_filter::PageFilter;
 use crate::page_meta::PageMeta;
 use crate::rows::Rows;
 use crate::sightings::{Sighted, Sightings};
 use crate::site_lines::{SiteLines, SiteLinesBuilder};
-use crate::standing::Heads;
 
 /// One exported page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,6 +59,8 @@ pub struct StoredFeatures {
     pub token_count: Option<u32>,
     /// Location in `pages/`, as `FILE:OFFSET`; null without an archive.
     pub warc: Option<String>,
+    /// The data directory, if several are exported as one.
+    pub data: Option<String>,
 }
 
 impl StoredFeatures {
@@ -72,12 +75,13 @@ impl StoredFeatures {
             sketch: record.and_then(|r| r.sketch.as_ref()).map(|sketch| digits(sketch.as_bytes())),
             token_count: record.map(|record| record.tokens),
             warc: Some(place.to_owned()).filter(|place| !place.is_empty()),
+            data: None,
         }
     }
 }
 
 /// Columns of the CSV. New ones are added at the end.
-pub const CSV_COLUMNS: [&str; 26] = [
+pub const CSV_COLUMNS: [&str; 28] = [
     "url",
     "title",
     "language",
@@ -104,6 +108,8 @@ pub const CSV_COLUMNS: [&str; 26] = [
     "token_count",
     "warc",
     "from",
+    "data",
+    "content_type",
 ];
 
 /// Maximum length of the title in a file name, in bytes.
@@ -143,6 +149,8 @@ impl ExportedPage {
             stored.token_count.map(|count| count.to_string()).unwrap_or_default(),
             stored.warc.unwrap_or_default(),
             meta.from.join(" "),
+            stored.data.unwrap_or_default(),
+            meta.content_type.unwrap_or_default(),
         ]
     }
 
@@ -176,13 +184,14 @@ impl From<StoredPage> for ExportedPage {
     }
 }
 
-/// Reads the kept pages of an index.
+/// Reads the kept pages of a corpus.
 #[derive(Debug)]
 pub struct Export<'s> {
-    searcher: &'s Searcher,
-    heads: &'s Heads<'s>,
-    sightings: Sightings<'s>,
+    corpus: &'s Corpus<'s>,
+    sightings: Sightings,
     site_lines: SiteLines,
+    filter: PageFilter,
+    clean: bool,
 }
 
 /// Returns the number of discarded pages, without redirects, by kept page.
@@ -195,52 +204,81 @@ pub fn copies(rows: &Rows) -> HashMap<u64, u64> {
 }
 
 impl<'s> Export<'s> {
-    /// Prepares an export. With `clean` it first reads all pages to learn the lines that each site repeats.
+    /// Prepares an export of the pages that pass a filter. With `clean` it first reads all pages to learn the lines that
+    /// each site repeats.
     ///
     /// # Errors
     /// If the log, the tables, the index or a temporary file cannot be read or written.
-    pub fn new(searcher: &'s Searcher, heads: &'s Heads<'s>, clean: bool) -> Result<Self> {
+    pub fn new(corpus: &'s Corpus<'s>, filter: PageFilter, clean: bool) -> Result<Self> {
         let mut site_lines = SiteLines::default();
         if clean {
             let mut builder = SiteLinesBuilder::default();
-            let mut failure = None;
-            searcher.pages(|page| {
-                failure = builder.add(&page.url, &page.text).err();
-                failure.is_none()
-            })?;
-            failure.map_or(Ok(()), Err)?;
+            corpus.pages(|_, page| builder.add(&page.url, &page.text))?;
             site_lines = builder.build()?;
         }
-        Ok(Self { searcher, heads, sightings: Sightings::of(heads)?, site_lines })
+        Ok(Self { corpus, sightings: Sightings::of(corpus)?, site_lines, filter, clean })
     }
 
-    /// Calls `each` with every page that `wanted` selects, until `each` fails. Returns whether there was a page.
+    /// Returns the corpus.
+    pub const fn corpus(&self) -> &'s Corpus<'s> {
+        self.corpus
+    }
+
+    /// Returns the filter.
+    pub const fn filter(&self) -> &PageFilter {
+        &self.filter
+    }
+
+    /// Returns a name of the pages, their values and their order: an export with the same name is the same.
+    ///
+    /// # Errors
+    /// If the filter cannot be serialised.
+    pub fn state(&self) -> Result<String> {
+        let filter = serde_json::to_string(&self.filter)?;
+        Ok(format!("{} {filter} {}", self.corpus.state(), self.clean))
+    }
+
+    /// Calls `each` with every page that passes the filter, until `each` fails, and `progress` with the number of pages
+    /// read so far. Returns whether there was a page. The order depends on the indexes alone.
     ///
     /// # Errors
     /// Those of the index and the tables, and the first of `each`.
     pub fn pages<E: From<hapax_index::Error> + From<crate::Error>>(
         &self,
-        wanted: impl Fn(&StoredPage) -> bool,
+        mut progress: impl FnMut(u64),
         mut each: impl FnMut(ExportedPage) -> std::result::Result<(), E>,
     ) -> std::result::Result<bool, E> {
-        let (mut failure, mut any) = (None, false);
-        self.searcher.pages(|page| {
-            if wanted(&page) {
-                any = true;
-                failure = self.exported(page).map_err(E::from).and_then(&mut each).err();
-            }
-            failure.is_none()
+        let (mut read, mut any) = (0, false);
+        self.corpus.pages(|dir, page| {
+            read += 1;
+            progress(read);
+            let Some(page) = self.exported(dir, page).map_err(E::from)? else { return Ok(()) };
+            any = true;
+            each(page)
         })?;
-        failure.map_or(Ok(any), Err)
+        Ok(any)
     }
 
-    fn exported(&self, page: StoredPage) -> Result<ExportedPage> {
-        let record = self.heads.record(page.id)?;
-        let cleaned = self.site_lines.clean(&page.url, &page.title, &page.text);
-        let stored = StoredFeatures::of(&page.url, &page.stored_at, record.as_ref());
+    /// Returns a page, if it passes the filter.
+    fn exported(&self, dir: usize, page: StoredPage) -> Result<Option<ExportedPage>> {
+        if !self.filter.wants_stored(&page) {
+            return Ok(None);
+        }
         let sighted = self.sightings.page(page.id, &page.url, &page.fetched);
+        if sighted.copies < self.filter.min_copies {
+            return Ok(None);
+        }
+        let cleaned = self.site_lines.clean(&page.url, &page.title, &page.text);
+        if !self.filter.wants_text(&cleaned.text) {
+            return Ok(None);
+        }
+        let record = self.corpus.heads().get(dir).map(|heads| heads.record(page.id)).transpose()?;
+        let record = record.flatten();
+        let mut stored = StoredFeatures::of(&page.url, &page.stored_at, record.as_ref());
+        let directory = self.corpus.dirs().get(dir).filter(|_| self.corpus.is_joined());
+        stored.data = directory.map(|dir| dir.data.display().to_string());
         let page = ExportedPage::from(page);
         let (text, site_lines) = (cleaned.text, cleaned.removed);
-        Ok(ExportedPage { stored, sighted, text, site_lines, ..page })
+        Ok(Some(ExportedPage { stored, sighted, text, site_lines, ..page }))
     }
 }

@@ -50,6 +50,8 @@ pub struct PageMeta {
     /// Type as declared: `NewsArticle`, `article`.
     #[serde(rename = "type")]
     pub declared_type: Option<String>,
+    /// Media type of the response, such as `text/html`.
+    pub content_type: Option<String>,
     /// Where these values were found, by their names: `json-ld`, `open-graph`, `meta`, ...
     pub metadata_from: BTreeMap<String, String>,
 }
@@ -87,6 +89,7 @@ impl PageMeta {
             picture: found.picture.clone(),
             licence: found.licence.clone(),
             declared_type: found.declared_type.clone(),
+            content_type: document.content_type.clone(),
             metadata_from,
         }
     }

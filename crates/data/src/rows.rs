@@ -86,6 +86,11 @@ impl Row {
         self.kind == DuplicateKind::Alias
     }
 
+    /// Returns the hash of its URL.
+    pub(crate) const fn key(&self) -> u64 {
+        self.key
+    }
+
     /// Returns whether the other page is in a reference (`--against`), not in this data directory.
     pub fn is_against(&self) -> bool {
         self.of == NONE && !self.is_alias()
@@ -525,6 +530,11 @@ fn parse(line: &[u8], path: &Path, offset: u64) -> Result<Discarded> {
         Error::Damaged(format!("{}, at byte {offset}: {error}", path.display()))
     })?;
     Ok(if line.cause.is_empty() { line.with_cause() } else { line })
+}
+
+/// Returns the hash of a URL that rows have.
+pub(crate) fn hash_of_url(url: &str) -> u64 {
+    hash(url.as_bytes())
 }
 
 fn hash(bytes: &[u8]) -> u64 {

@@ -1,7 +1,7 @@
 //! How often, where and when the text of each kept page was seen: counted from the log, the decisions and the tables,
 //! which are authoritative after a kill, a restore, a recheck and a recrawl.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use hapax_url::{host_key, registrable_site};
@@ -9,9 +9,9 @@ use hapax_warc::{format_time, parse_time};
 use serde::Serialize;
 use url::Url;
 
+use crate::corpus::Corpus;
 use crate::error::Result;
-use crate::rows::{NONE, Row, Rows};
-use crate::standing::{Heads, Standing};
+use crate::rows::hash_of_url;
 
 /// The sightings of one kept page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -31,38 +31,57 @@ pub struct Sighted {
 /// One copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Copy {
-    /// The number of the kept page.
+    /// The name of the kept page, see [`Corpus::representative`].
     of: u64,
     host: u32,
+    /// Hash of its URL; 0 with one directory.
+    key: u64,
     time: u64,
 }
 
-/// The copies of all kept pages: 24 bytes for each row of the log.
+/// The copies of all kept pages: 32 bytes for each row of the logs.
 #[derive(Debug)]
-pub struct Sightings<'r> {
-    rows: &'r Rows,
+pub struct Sightings {
+    hosts: Vec<String>,
     /// Sorted.
     copies: Vec<Copy>,
+    is_joined: bool,
 }
 
-impl<'r> Sightings<'r> {
-    /// Reads all rows.
+impl Sightings {
+    /// Reads all rows of all directories.
     ///
     /// # Errors
-    /// If the log or the tables cannot be read.
+    /// If a log or the tables cannot be read.
     ///
     /// # Complexity
     /// n log n for n rows. Each kept page is looked up in the tables once.
-    pub fn of(heads: &Heads<'r>) -> Result<Self> {
-        let rows = heads.rows;
+    pub fn of(corpus: &Corpus<'_>) -> Result<Self> {
+        let (mut hosts, mut numbers) = (Vec::new(), HashMap::new());
         let mut copies = Vec::new();
-        for row in rows.discarded().filter(|row| !row.is_alias()) {
-            if let Some(of) = kept(heads, row)? {
-                copies.push(Copy { of, host: row.host, time: row.time });
+        for (dir, heads) in corpus.heads().iter().enumerate() {
+            for row in heads.rows.discarded().filter(|row| corpus.is_copy(dir, row)) {
+                let Some(of) = corpus.representative(dir, row)? else { continue };
+                let name = heads.rows.host(row);
+                let host = match numbers.get(name) {
+                    Some(number) => *number,
+                    None => {
+                        let number = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+                        hosts.push(name.to_owned());
+                        numbers.insert(name, number);
+                        number
+                    }
+                };
+                let key = if corpus.is_joined() { row.key() } else { 0 };
+                copies.push(Copy { of, host, key, time: row.time });
             }
         }
         copies.sort_unstable();
-        Ok(Self { rows, copies })
+        if corpus.is_joined() {
+            // A page that two workers discarded is one copy: `page` counts URLs.
+            copies.dedup();
+        }
+        Ok(Self { hosts, copies, is_joined: corpus.is_joined() })
     }
 
     /// Returns the sightings of the kept page with this number, URL and time of fetch.
@@ -70,16 +89,18 @@ impl<'r> Sightings<'r> {
     /// # Complexity
     /// Logarithmic in the rows, linear in the copies of the page.
     pub fn page(&self, id: u64, url: &str, fetched: &str) -> Sighted {
-        let from = self.copies.partition_point(|copy| copy.of < id);
+        let name = if self.is_joined { hash_of_url(url) } else { id };
+        let from = self.copies.partition_point(|copy| copy.of < name);
         let rest = self.copies.get(from..).unwrap_or_default();
-        let copies = rest.get(..rest.partition_point(|copy| copy.of == id)).unwrap_or_default();
+        let copies = rest.get(..rest.partition_point(|copy| copy.of == name)).unwrap_or_default();
         let own =
             Url::parse(url).map(|url| (host_key(&url), registrable_site(&url))).unwrap_or_default();
         let mut sites = HashSet::from([own.1]);
         let mut hosts = HashSet::from([own.0.as_str()]);
         // Copies are sorted by host.
         for group in copies.chunk_by(|one, other| one.host == other.host) {
-            let host = group.first().map_or("", |copy| self.rows.host_name(copy.host));
+            let host = group.first().and_then(|copy| self.hosts.get(copy.host as usize));
+            let host = host.map_or("", String::as_str);
             if hosts.insert(host) {
                 sites.insert(site_of(host));
             }
@@ -92,23 +113,15 @@ impl<'r> Sightings<'r> {
             Some(time) => format_time(UNIX_EPOCH + Duration::from_secs(time)),
             None => fetched.to_owned(),
         };
+        let is_one = |one: &Copy, other: &Copy| one.key != 0 && one.key == other.key;
         Sighted {
-            copies: copies.len() as u64,
+            copies: copies.chunk_by(is_one).count() as u64,
             hosts: hosts.len() as u64,
             sites: sites.len() as u64,
             first_seen: written(times().min()),
             last_seen: written(times().max()),
         }
     }
-}
-
-/// Returns the number of the page that represents a row now, if it is kept.
-fn kept(heads: &Heads<'_>, row: &Row) -> Result<Option<u64>> {
-    Ok(match heads.of(row)? {
-        Standing::Page(id) => Some(id),
-        Standing::AsWritten => Some(heads.rows.kept_for(row).0).filter(|id| *id != NONE),
-        Standing::Nothing => None,
-    })
 }
 
 /// Returns the site of a host as the log names it, with its port.
@@ -129,6 +142,8 @@ mod tests {
     use super::*;
     use crate::kind::DuplicateKind;
     use crate::lines::{Discarded, DiscardedOf};
+    use crate::rows::Rows;
+    use crate::standing::Heads;
 
     const HOSTS: [&str; 5] =
         ["a.example", "www.a.example:443", "b.example:8080", "b.example", "www.b.example"];
@@ -168,8 +183,8 @@ mod tests {
             lines in proptest::collection::vec((0u64..4, 0usize..5, 0u64..60, any::<bool>(), any::<bool>()), 0..40),
         ) {
             let rows = rows(&lines);
-            let heads = Heads::new(&rows, None);
-            let sightings = Sightings::of(&heads).unwrap();
+            let corpus = Corpus::of_heads(vec![Heads::new(&rows, None)]);
+            let sightings = Sightings::of(&corpus).unwrap();
             for page in 0..5 {
                 let url = format!("http://www.a.example/{page}");
                 let found = sightings.page(page, &url, "2026-03-01T00:00:30Z");

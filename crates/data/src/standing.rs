@@ -120,6 +120,11 @@ impl<'a> Heads<'a> {
         Ok(Standing::Nothing)
     }
 
+    /// Returns the number of the page with this URL; `None` if it is unknown or the tables are missing.
+    pub(crate) fn id_of(&self, url: &str) -> Result<Option<u64>> {
+        Ok(self.store.map(|store| store.id_of(url.as_bytes())).transpose()?.flatten())
+    }
+
     /// Returns the record of a page; `None` if it is unknown or the tables are missing.
     pub fn record(&self, id: u64) -> Result<Option<Record>> {
         Ok(self.store.map(|store| store.record(id)).transpose()?.flatten())

@@ -106,6 +106,8 @@ pub struct Document {
     pub metadata: Metadata,
     /// The limit that cut the page short, if any.
     pub truncated: Option<Truncation>,
+    /// The media type of the response in lower case, without parameters; `None` if it had none.
+    pub content_type: Option<String>,
 }
 
 /// The most bytes of [`Document::other_text`].

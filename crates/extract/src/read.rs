@@ -96,6 +96,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         language_score: sample.score(language),
         page_type,
         confidence,
+        content_type: media_type(content_type),
         charset: encoding.name(),
         charset_source,
         truncated,
@@ -143,7 +144,8 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     let (declared, title, truncated) = scan(&text, limits, is_xhtml(content_type, &text));
     let title = one_line(&title, limits);
     let document = declare(&base_of(base, &declared, limits), declared, encoding, limits);
-    Document { title, charset: encoding.name(), charset_source, truncated, ..document }
+    let content_type = media_type(content_type);
+    Document { title, charset: encoding.name(), charset_source, truncated, content_type, ..document }
 }
 
 /// Returns the base URL of a page's links.
@@ -238,7 +240,18 @@ fn declare(
         confidence: 0.0,
         metadata: Metadata::default(),
         truncated: None,
+        content_type: None,
     }
+}
+
+/// The most bytes of a media type. Both of its names have at most 127 (RFC 6838).
+const MAX_MEDIA_TYPE: usize = 255;
+
+/// Returns the media type of a `Content-Type` field, without parameters.
+fn media_type(content_type: Option<&str>) -> Option<String> {
+    let name = content_type?.split([';', ',']).next()?.trim();
+    let is_type = name.contains('/') && name.len() <= MAX_MEDIA_TYPE && name != "*/*";
+    is_type.then(|| name.to_ascii_lowercase())
 }
 
 /// Collapses white space to single spaces and applies the limit on titles.
@@ -335,6 +348,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         confidence: 1.0,
         metadata: Metadata::default(),
         truncated: None,
+        content_type: media_type(content_type),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads and searches the index.
 
+use std::fmt::Write as _;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ const SNIPPET: usize = 180;
 pub(crate) const SNIPPET_TEXT: usize = 1 << 20;
 
 /// A page as it is stored in the index.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredPage {
     /// The caller's number of the page.
     pub id: u64,
@@ -274,7 +275,28 @@ impl Searcher {
         guarded(&self.path, run)
     }
 
-    /// Calls `visit` with every page, in no particular order, until it returns `false`.
+    /// Returns a name of the pages that this searcher finds and of the order in which [`pages`](Self::pages) visits them.
+    pub fn state(&self) -> Vec<u8> {
+        let mut state = String::new();
+        for segment in self.reader.searcher().segment_readers() {
+            // Pages are only ever removed from a segment.
+            let _ = write!(state, "{} {};", segment.segment_id().uuid_string(), segment.num_docs());
+        }
+        state.into_bytes()
+    }
+
+    /// Returns whether a page with this URL is in the index.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn has_url(&self, url: &str) -> Result<bool> {
+        let query =
+            TermQuery::new(Term::from_field_text(self.fields.url, url), IndexRecordOption::Basic);
+        let run = || Ok(self.reader.searcher().search(&query, &Count)? > 0);
+        guarded(&self.path, run)
+    }
+
+    /// Calls `visit` with every page, until it returns `false`.
     ///
     /// # Errors
     /// From the files.

@@ -39,13 +39,15 @@ pub const DISCARD_COLUMNS: &[Column] = &[
     Column::optional("file_path", Text),
     Column::optional("warc", Text),
     Column::optional("warc_offset", Integer),
+    Column::optional("data", Text),
 ];
 
-/// Returns the row of a line with its current kept page, in the order of [`DISCARD_COLUMNS`]. Lists are JSON.
+/// Returns the row of a line with its current kept page, in the order of [`DISCARD_COLUMNS`]. Lists are JSON. `data` is
+/// its directory, if several are exported as one.
 ///
 /// # Errors
 /// If a list cannot be written as JSON.
-pub fn discard_row(line: Discarded) -> serde_json::Result<Vec<Cell>> {
+pub fn discard_row(line: Discarded, data: Option<String>) -> serde_json::Result<Vec<Cell>> {
     let (file, offset) = place(line.warc.as_deref());
     let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
     let evidence = line.evidence.map(serde_json::to_value).transpose()?.and_then(word);
@@ -81,5 +83,6 @@ pub fn discard_row(line: Discarded) -> serde_json::Result<Vec<Cell>> {
         file.map(|file| format!("pages/{file}")).into(),
         line.warc.into(),
         offset.into(),
+        data.into(),
     ])
 }

@@ -46,6 +46,8 @@ pub const PAGE_COLUMNS: &[Column] = &[
     Column::required("reservations", Text),
     Column::required("metadata_from", Text),
     Column::required("from", Text),
+    Column::optional("content_type", Text),
+    Column::optional("data", Text),
 ];
 
 /// Returns the row of a page, in the order of [`PAGE_COLUMNS`]. Lists and maps are JSON.
@@ -95,6 +97,8 @@ pub fn page_row(page: ExportedPage) -> serde_json::Result<Vec<Cell>> {
         serde_json::to_string(&meta.reservations)?.into(),
         serde_json::to_string(&meta.metadata_from)?.into(),
         serde_json::to_string(&meta.from)?.into(),
+        meta.content_type.into(),
+        stored.data.into(),
     ])
 }
 

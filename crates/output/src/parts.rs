@@ -1,7 +1,7 @@
 //! A folder of Parquet files that are one table.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType,
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
+use serde::{Deserialize, Serialize};
 
 use crate::buffer::Buffer;
 use crate::cell::{Cell, Column, ColumnType};
@@ -17,6 +18,10 @@ use crate::error::{Error, Result};
 
 /// Written last: readers of a folder know that it is complete. Spark's convention; readers ignore the name.
 const DONE: &str = "_SUCCESS";
+/// The state of an unfinished export, to continue it. Readers ignore names that begin with `_`.
+const PROGRESS: &str = "_export.json";
+/// Most bytes of that file: it has a number a part.
+const MAX_PROGRESS: u64 = 1 << 20;
 /// Values of a column that the encoder holds before it writes a page.
 const WRITE_BATCH: usize = 1024;
 
@@ -58,6 +63,18 @@ pub struct Parts {
     buffered: (u64, usize),
     part: Option<Part>,
     written: Written,
+    /// Rows of complete parts that the caller has still to leave out.
+    skip: u64,
+    progress: Option<Progress>,
+}
+
+/// What an unfinished export has written: the content of its file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Progress {
+    /// Of what the rows depend on.
+    state: String,
+    /// Rows of each complete part.
+    rows: Vec<u64>,
 }
 
 impl std::fmt::Debug for Parts {
@@ -69,6 +86,7 @@ impl std::fmt::Debug for Parts {
 struct Part {
     path: PathBuf,
     writer: SerializedFileWriter<BufWriter<NewFile>>,
+    rows: u64,
 }
 
 impl Parts {
@@ -77,13 +95,50 @@ impl Parts {
     /// # Errors
     /// If the folder cannot be written.
     pub fn create(folder: &Path, columns: &'static [Column], limits: Limits) -> Result<Self> {
+        Self::begin(folder, columns, limits, None)
+    }
+
+    /// Does the same, but continues an export that was interrupted: it keeps the complete parts of an export with the
+    /// same `state`, which names all that the rows and their order depend on.
+    ///
+    /// # Errors
+    /// If the folder cannot be read or written.
+    pub fn resume(
+        folder: &Path,
+        columns: &'static [Column],
+        limits: Limits,
+        state: &str,
+    ) -> Result<Self> {
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let state = format!("{state} {} {}", names.join(","), env!("CARGO_PKG_VERSION"));
+        Self::begin(folder, columns, limits, Some(Progress { state, rows: Vec::new() }))
+    }
+
+    fn begin(
+        folder: &Path,
+        columns: &'static [Column],
+        limits: Limits,
+        mut progress: Option<Progress>,
+    ) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::at(folder))?;
+        let mut written = Written::default();
+        if let Some(progress) = &mut progress
+            && let Some(before) = unfinished(folder, &progress.state)
+        {
+            written = kept_parts(folder, &before.rows);
+            progress.rows = before.rows;
+            progress.rows.truncate(written.parts as usize);
+        }
         remove(&folder.join(DONE))?;
         for entry in fs::read_dir(folder).map_err(Error::at(folder))? {
             let entry = entry.map_err(Error::at(folder))?;
-            if entry.file_name().to_str().is_some_and(is_part) {
+            let number = entry.file_name().to_str().and_then(part_number);
+            if number.is_some_and(|number| number >= u64::from(written.parts)) {
                 remove(&entry.path())?;
             }
+        }
+        if written.parts == 0 {
+            remove(&folder.join(PROGRESS))?;
         }
         let schema = schema(columns).map_err(Error::of_part(folder))?;
         let level = ZstdLevel::try_new(3).map_err(Error::of_part(folder))?;
@@ -101,8 +156,22 @@ impl Parts {
             buffers: columns.iter().map(Buffer::new).collect(),
             buffered: (0, 0),
             part: None,
-            written: Written::default(),
+            written,
+            skip: written.rows,
+            progress,
         })
+    }
+
+    /// Returns what complete parts of an interrupted export have.
+    pub const fn written(&self) -> Written {
+        self.written
+    }
+
+    /// Returns whether the next row is in a complete part of the interrupted export. Then it must not be pushed.
+    pub const fn has_next(&mut self) -> bool {
+        let has = self.skip > 0;
+        self.skip = self.skip.saturating_sub(1);
+        has
     }
 
     /// Adds a row.
@@ -142,7 +211,21 @@ impl Parts {
         let file = NewFile::replacing(&done).map_err(Error::at(&done))?;
         file.sync().and_then(|()| file.finish()).map_err(Error::at(&done))?;
         sync_folder(&self.folder)?;
+        // After `_SUCCESS`, which a new export removes: a crash in between does not matter.
+        remove(&self.folder.join(PROGRESS))?;
         Ok(self.written)
+    }
+
+    /// Records a part that is complete and durable.
+    fn record(&mut self, rows: u64) -> Result<()> {
+        let Some(progress) = &mut self.progress else { return Ok(()) };
+        progress.rows.push(rows);
+        let path = self.folder.join(PROGRESS);
+        let mut file = NewFile::replacing(&path).map_err(Error::at(&path))?;
+        let text = serde_json::to_vec(progress).map_err(|error| Error::at(&path)(error.into()))?;
+        let written = file.write_all(&text).and_then(|()| file.sync());
+        written.and_then(|()| file.finish()).map_err(Error::at(&path))?;
+        sync_folder(&self.folder)
     }
 
     fn write_group(&mut self) -> Result<()> {
@@ -161,6 +244,7 @@ impl Parts {
         };
         write().map_err(Error::of_part(&part.path))?;
         self.written.rows += self.buffered.0;
+        part.rows += self.buffered.0;
         self.buffered = (0, 0);
         let full = part.writer.bytes_written() as u64 >= self.limits.part_bytes;
         self.part = Some(part);
@@ -168,16 +252,16 @@ impl Parts {
     }
 
     fn open_part(&self) -> Result<Part> {
-        let path = self.folder.join(format!("part-{:05}.parquet", self.written.parts));
+        let path = self.folder.join(part_name(self.written.parts));
         let file = NewFile::replacing(&path).map_err(Error::at(&path))?;
         let (schema, properties) = (Arc::clone(&self.schema), Arc::clone(&self.properties));
         let writer = SerializedFileWriter::new(BufWriter::new(file), schema, properties)
             .map_err(Error::of_part(&path))?;
-        Ok(Part { path, writer })
+        Ok(Part { path, writer, rows: 0 })
     }
 
     fn finish_part(&mut self) -> Result<()> {
-        let Some(Part { path, writer }) = self.part.take() else { return Ok(()) };
+        let Some(Part { path, writer, rows }) = self.part.take() else { return Ok(()) };
         let mut buffered = writer.into_inner().map_err(Error::of_part(&path))?;
         buffered.flush().map_err(Error::at(&path))?;
         let file = buffered.into_inner().map_err(|error| Error::at(&path)(error.into_error()))?;
@@ -185,14 +269,47 @@ impl Parts {
         sync_folder(&self.folder)?;
         self.written.parts += 1;
         self.written.bytes += fs::metadata(&path).map_err(Error::at(&path))?.len();
-        Ok(())
+        self.record(rows)
     }
 }
 
-/// Returns whether this is the name of a part: `part-00000.parquet`.
-fn is_part(name: &str) -> bool {
-    let number = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".parquet"));
-    number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|byte| byte.is_ascii_digit()))
+/// Returns what an interrupted export with this state has recorded.
+fn unfinished(folder: &Path, state: &str) -> Option<Progress> {
+    if folder.join(DONE).exists() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let file = fs::File::open(folder.join(PROGRESS)).ok()?;
+    file.take(MAX_PROGRESS).read_to_end(&mut text).ok()?;
+    let progress: Progress = serde_json::from_slice(&text).ok()?;
+    (progress.state == state).then_some(progress)
+}
+
+/// Returns the sum of the first parts that are there, one after the other.
+fn kept_parts(folder: &Path, rows: &[u64]) -> Written {
+    let mut kept = Written::default();
+    for rows in rows {
+        let path = folder.join(part_name(kept.parts));
+        let Ok(meta) = path.symlink_metadata() else { break };
+        if !meta.is_file() {
+            break;
+        }
+        kept.rows += rows;
+        kept.parts += 1;
+        kept.bytes += meta.len();
+    }
+    kept
+}
+
+fn part_name(number: u32) -> String {
+    format!("part-{number:05}.parquet")
+}
+
+/// Returns the number in the name of a part: `part-00000.parquet`.
+fn part_number(name: &str) -> Option<u64> {
+    let number = name.strip_prefix("part-")?.strip_suffix(".parquet")?;
+    let is_number = number.len() >= 5 && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| number.parse().unwrap_or(u64::MAX))
 }
 
 fn remove(path: &Path) -> Result<()> {

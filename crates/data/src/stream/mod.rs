@@ -1,9 +1,11 @@
 //! The stream of events: changes of pages in durable order, for other programs. A line of events.jsonl has no text; the
 //! reader adds the text from the index or the archive, so that no text is stored twice.
 
+mod counts;
 mod cursor;
 mod end;
 mod event;
+mod joined;
 mod log;
 mod page;
 mod reader;
@@ -13,8 +15,9 @@ use std::path::Path;
 
 pub use self::cursor::Cursor;
 pub use self::event::{EventKind, EventOf, PageEvent};
+pub use self::joined::{Stream, Streamed};
 pub use self::log::EventLog;
-pub use self::reader::{FOLLOW_INTERVAL, Stream, Streamed};
+pub use self::reader::FOLLOW_INTERVAL;
 pub use self::render::{Fields, StreamFormat};
 
 use hapax_dedup::Policy;

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::cursor::Cursor;
+use super::cursor::Position;
 use super::end::DurableEnd;
 use super::event::PageEvent;
 use super::page::Pages;
@@ -20,36 +20,26 @@ const MAX_LINE: u64 = 1 << 20;
 /// Bytes read at a time when the line before a cursor is verified.
 const PIECE: u64 = 4096;
 
-/// An event with its cursor and, if the page is kept after it, the page's fields.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Streamed {
-    /// The position after the event.
-    pub cursor: Cursor,
-    /// The event.
-    pub event: PageEvent,
-    /// The page. `None` for other events, if the page has left since, which a later event reports, or if the
-    /// directory has no text of it.
-    pub page: Option<ExportedPage>,
-}
-
-/// A reader of events in durable order.
+/// A reader of the events of one directory in durable order.
 #[derive(Debug)]
-pub struct Stream {
+pub(super) struct DirStream {
     data: PathBuf,
     /// The log and the durable end; `None` before the first commit.
     open: Option<(BufReader<File>, DurableEnd)>,
     position: u64,
-    pages: Pages,
+    pub(super) pages: Pages,
     line: Vec<u8>,
 }
 
-impl Stream {
+/// An event, the position after it, and its page, if it is kept.
+pub(super) type ReadEvent = (Position, PageEvent, Option<ExportedPage>);
+
+impl DirStream {
     /// Opens the events of a data directory after a cursor, or from the first one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the cursor is not a position of this stream, [`Error::Damaged`] if durable events are
-    /// missing.
-    pub fn open(data: &Path, from: Option<Cursor>) -> Result<Self> {
+    /// [`Error::Invalid`] if it is not a position of this stream, [`Error::Damaged`] if durable events are missing.
+    pub(super) fn open(data: &Path, from: Option<Position>) -> Result<Self> {
         let mut stream = Self {
             data: data.to_owned(),
             open: None,
@@ -64,6 +54,11 @@ impl Stream {
             stream.skip_to(cursor)?;
         }
         Ok(stream)
+    }
+
+    /// Returns the random number of the stream; `None` before its first event.
+    pub(super) fn number(&self) -> Option<u64> {
+        self.open.as_ref().map(|(_, end)| end.stream)
     }
 
     fn path(&self) -> PathBuf {
@@ -88,7 +83,7 @@ impl Stream {
     }
 
     /// Moves to a cursor, after verifying that it follows an event of this stream.
-    fn skip_to(&mut self, cursor: Cursor) -> Result<()> {
+    fn skip_to(&mut self, cursor: Position) -> Result<()> {
         let root = self.data.display().to_string();
         let refused = |why: &str| {
             Err(Error::Invalid(format!(
@@ -122,7 +117,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Damaged`] if a line cannot be read; otherwise from the index.
-    pub fn next_event(&mut self) -> Result<Option<Streamed>> {
+    pub(super) fn next_event(&mut self) -> Result<Option<ReadEvent>> {
         let Some((reader, end)) = &mut self.open else { return Ok(None) };
         let left = end.length.saturating_sub(self.position);
         if left == 0 {
@@ -142,16 +137,16 @@ impl Stream {
         })?;
         self.position += count as u64;
         let line = crc32fast::hash(&self.line);
-        let cursor = Cursor { stream: end.stream, offset: self.position, line };
+        let cursor = Position { stream: end.stream, offset: self.position, line };
         let page = if event.event.keeps() { self.pages.page(&event)? } else { None };
-        Ok(Some(Streamed { cursor, event, page }))
+        Ok(Some((cursor, event, page)))
     }
 
     /// Looks for events that became durable since. Returns whether there are any.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the data directory was cleared (`--fresh`) in the meantime.
-    pub fn refresh(&mut self) -> Result<bool> {
+    pub(super) fn refresh(&mut self) -> Result<bool> {
         let Some(now) = DurableEnd::written(&self.data)? else { return Ok(false) };
         let Some((_, end)) = &mut self.open else {
             self.begin(now)?;

@@ -3,27 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use super::event::EventKind;
-use super::reader::Streamed;
+use super::joined::Streamed;
 use crate::error::{Error, Result};
 use crate::spelling::did_you_mean;
 
-/// Fields of the export that are not in the stream: later events and other pages change them, or they are in the tables,
-/// which a running crawl writes.
-const NOT_STREAMED: [&str; 9] = [
-    "copies",
-    "hosts",
-    "sites",
-    "first_seen",
-    "last_seen",
-    "site_lines",
-    "fingerprint",
-    "sketch",
-    "token_count",
-];
+/// Fields that count copies. They are missing if the counts are unknown.
+const COUNTS: [&str; 5] = ["copies", "hosts", "sites", "first_seen", "last_seen"];
+/// Fields from the tables.
+const OF_TABLES: [&str; 3] = ["fingerprint", "sketch", "token_count"];
 /// Fields that every event has.
 const ALWAYS: [&str; 6] = ["event", "cursor", "time", "id", "url", "key"];
 /// Fields that `--fields` selects: first those of a page, then those of a duplicate.
-const SELECTED: [&str; 25] = [
+const SELECTED: [&str; 36] = [
     "title",
     "language",
     "text",
@@ -46,6 +37,17 @@ const SELECTED: [&str; 25] = [
     "host",
     "site",
     "warc",
+    "data",
+    "content_type",
+    "copies",
+    "hosts",
+    "sites",
+    "first_seen",
+    "last_seen",
+    "site_lines",
+    "fingerprint",
+    "sketch",
+    "token_count",
     "of",
     "kind",
     "why",
@@ -82,6 +84,16 @@ impl Fields {
             fields.push(name.to_owned());
         }
         Ok(Self(Some(fields)))
+    }
+
+    /// Returns whether a field needs the tables.
+    pub(super) fn need_tables(&self) -> bool {
+        OF_TABLES.iter().any(|name| self.has(name))
+    }
+
+    /// Returns whether a field needs the counts of copies.
+    pub(super) fn need_counts(&self) -> bool {
+        COUNTS.iter().any(|name| self.has(name))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -126,13 +138,14 @@ impl Streamed {
         Ok(Value::Object(object))
     }
 
-    /// Returns the fields of the export, except the URL and those that later events change.
+    /// Returns the fields of the export, except the URL.
     fn page_fields(&self, fields: &Fields) -> Result<Map<String, Value>> {
         let Some(page) = &self.page else { return Ok(Map::new()) };
         let Value::Object(mut object) = serde_json::to_value(page)? else { return Ok(Map::new()) };
+        let unknown = page.sighted.first_seen.is_empty();
         object.retain(|name, _| {
             !matches!(name.as_str(), "id" | "url")
-                && !NOT_STREAMED.contains(&name.as_str())
+                && !(unknown && COUNTS.contains(&name.as_str()))
                 && fields.has(name)
         });
         Ok(object)
@@ -176,6 +189,7 @@ mod tests {
     use crate::kind::DuplicateKind;
     use crate::page_meta::PageMeta;
     use crate::sightings::Sighted;
+    use crate::stream::cursor::Position;
     use crate::stream::{Cursor, EventOf, PageEvent};
 
     fn kept() -> Streamed {
@@ -187,7 +201,7 @@ mod tests {
             ..PageMeta::default()
         };
         Streamed {
-            cursor: Cursor { stream: 1, offset: 2, line: 3 },
+            cursor: Cursor(vec![Position { stream: 1, offset: 2, line: 3 }]),
             event: PageEvent::of_page(EventKind::Kept, "t".into(), 7, (url, None)),
             page: Some(ExportedPage {
                 id: 7,
@@ -196,7 +210,7 @@ mod tests {
                 language: "en".into(),
                 text: "Text".into(),
                 fetched: "f".into(),
-                sighted: Sighted { copies: 4, ..Sighted::default() },
+                sighted: Sighted { copies: 4, first_seen: "f".into(), ..Sighted::default() },
                 stored: StoredFeatures::default(),
                 site_lines: 5,
                 meta,
@@ -214,16 +228,20 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_page_has_each_field_of_the_export_that_no_later_event_changes() {
+    fn a_kept_page_has_each_field_of_the_export() {
         let exported = serde_json::to_value(kept().page.unwrap()).unwrap();
-        let lines = kept().lines(StreamFormat::Jsonl, &Fields::default()).unwrap();
+        let mut without = kept();
+        without.page.as_mut().unwrap().sighted = Sighted::default();
+        let lines = [kept(), without]
+            .map(|event| event.lines(StreamFormat::Jsonl, &Fields::default()).unwrap().remove(0));
         let line = lines[0].as_object().unwrap();
         for (name, value) in exported.as_object().unwrap() {
-            let streamed = !NOT_STREAMED.contains(&name.as_str());
-            assert_eq!(line.get(name), Some(value).filter(|_| streamed), "{name}");
+            assert_eq!(line.get(name), Some(value), "{name}");
             // A new field of the export must be selectable too.
             let known = SELECTED.contains(&name.as_str()) || ALWAYS.contains(&name.as_str());
-            assert!(known || !streamed, "{name} is missing in SELECTED");
+            assert!(known, "{name} is missing in SELECTED");
+            let is_count = COUNTS.contains(&name.as_str());
+            assert_eq!(lines[1].get(name).is_none(), is_count, "unknown counts: {name}");
         }
         assert_eq!(line["cursor"], "1-0000000000000001-2-00000003");
         assert_eq!((&line["event"], &line["id"]), (&"kept".into(), &7.into()));

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
-use hapax_index::{Searcher, StoredPage};
 use hapax_warc::Members;
 use serde_json::json;
 
@@ -20,6 +19,7 @@ use self::cdxj::{Blocks, line_of};
 use self::package::Package;
 use self::sorted::SortedLines;
 use crate::archived::MAX_RECORD;
+use crate::corpus::{Corpus, CorpusDir};
 use crate::error::{Context, Error, Result};
 use crate::files::open_stored;
 use crate::positions::{PagePosition, read_position};
@@ -42,32 +42,39 @@ struct ArchiveFile {
     length: u64,
 }
 
-/// Writes the archive of a data directory to `out`. Beside a running crawl it ends at the last commit.
+/// Writes the archives of a corpus to `out`. Beside a running crawl they end at the last commit. Of several directories,
+/// the files are named `1-pages-00001.warc.gz`, `2-pages-00001.warc.gz`, ..., in the order of the directories.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the directory has no archive, [`Error::Damaged`] if a record cannot be read.
+/// [`Error::Invalid`] if a directory has no archive, [`Error::Damaged`] if a record cannot be read.
 ///
 /// # Complexity
-/// Reads the archive twice. Memory does not depend on its size; temporary files have the index.
+/// Reads the archives twice. Memory does not depend on their size; temporary files have the index.
 pub fn write_wacz<W: Write + Seek>(
-    data: &Path,
-    searcher: &Searcher,
+    corpus: &Corpus<'_>,
     out: W,
 ) -> Result<(W, WaczCounts)> {
     let (mut lines, mut counts) = (SortedLines::new(), WaczCounts::default());
     // First, so that the archive ends later than these pages, unless the crawl is just committing them.
     let mut list = tempfile::tempfile()?;
-    counts.pages = list_pages(searcher, &mut list)?;
-    let files = archive_files(data)?;
+    counts.pages = list_pages(corpus, &mut list)?;
+    let mut files = Vec::new();
+    for (number, dir) in (1..).zip(corpus.dirs()) {
+        let mut own = archive_files(&dir.data)?;
+        if corpus.is_joined() {
+            own.iter_mut().for_each(|file| file.name = format!("{number}-{}", file.name));
+        }
+        files.append(&mut own);
+    }
     for file in &files {
         counts.records += index(file, &mut lines)?;
     }
     let mut package = Package::new(out);
     for file in &files {
         let input = open_stored(&file.path).with_context(|| file.path.display().to_string())?;
-        let written =
+        let length =
             package.add(&format!("archive/{}", file.name), file.length, input.take(file.length))?;
-        if written < file.length {
+        if length < file.length {
             return Err(Error::Damaged(format!("{}: it became shorter", file.path.display())));
         }
     }
@@ -77,8 +84,9 @@ pub fn write_wacz<W: Write + Seek>(
     add_file(&mut package, "indexes/index.cdx.gz", compressed)?;
     package.add("indexes/index.idx", starts.len() as u64, starts.as_slice())?;
     add_file(&mut package, "pages/pages.jsonl", list)?;
-    let title = data.file_name().map(|name| name.to_string_lossy().into_owned());
-    Ok((package.finish(&title.unwrap_or_default())?, counts))
+    let name = |dir: &CorpusDir| dir.data.file_name().map(|name| name.to_string_lossy().into_owned());
+    let title: Vec<String> = corpus.dirs().iter().filter_map(name).collect();
+    Ok((package.finish(&title.join(", "))?, counts))
 }
 
 fn add_file<W: Write + Seek>(package: &mut Package<W>, path: &str, mut file: File) -> Result<()> {
@@ -145,23 +153,20 @@ fn index(file: &ArchiveFile, lines: &mut SortedLines) -> Result<u64> {
 }
 
 /// Writes the list of kept pages: a header, and an object a page. Returns their number.
-fn list_pages(searcher: &Searcher, out: &mut File) -> Result<u64> {
+fn list_pages(corpus: &Corpus<'_>, out: &mut File) -> Result<u64> {
     let mut out = std::io::BufWriter::new(out);
     let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "Kept pages"});
     writeln!(out, "{header}")?;
-    let (mut count, mut failure) = (0, None);
-    searcher.pages(|page: StoredPage| {
-        let line = json!({
-            "id": page.id.to_string(),
-            "url": page.url,
-            "ts": page.fetched,
-            "title": page.title,
-        });
+    let mut count = 0;
+    corpus.pages(|dir, page| -> Result<()> {
+        let id = match corpus.is_joined() {
+            true => format!("{}-{}", dir + 1, page.id),
+            false => page.id.to_string(),
+        };
+        let line = json!({"id": id, "url": page.url, "ts": page.fetched, "title": page.title});
         count += 1;
-        failure = writeln!(out, "{line}").err();
-        failure.is_none()
+        Ok(writeln!(out, "{line}")?)
     })?;
-    failure.map_or(Ok(()), Err)?;
     out.flush()?;
     Ok(count)
 }

@@ -17,7 +17,7 @@ pub(crate) fn read(folder: &Path) -> Vec<Vec<Cell>> {
     let mut names: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| is_part(path.file_name().unwrap().to_str().unwrap()))
+        .filter(|path| part_number(path.file_name().unwrap().to_str().unwrap()).is_some())
         .collect();
     names.sort();
     let mut rows = Vec::new();
@@ -84,7 +84,7 @@ fn row_groups_and_parts_are_bounded_and_a_part_appears_when_it_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { group_bytes: 10_000, part_bytes: 20_000 };
     let mut parts = Parts::create(folder.path(), COLUMNS, limits).unwrap();
-    let complete = |folder: &Path| names(folder).iter().filter(|name| is_part(name)).count();
+    let complete = |folder: &Path| names(folder).iter().filter(|name| part_number(name).is_some()).count();
     let mut seen = 0;
     let mut state = 7u64;
     for _ in 0..1_000 {
@@ -109,7 +109,7 @@ fn row_groups_and_parts_are_bounded_and_a_part_appears_when_it_is_complete() {
     assert!(seen > 5 && !folder.path().join(DONE).exists());
     // A writer that is dropped, as after an error or a full disk, leaves no half part.
     drop(parts);
-    assert!(names(folder.path()).iter().all(|name| is_part(name)));
+    assert!(names(folder.path()).iter().all(|name| part_number(name).is_some()));
     assert_eq!(complete(folder.path()), seen);
 }
 
@@ -131,6 +131,66 @@ fn an_export_replaces_the_parts_of_the_one_before_and_nothing_else() {
         ["_SUCCESS", "mine.txt", "part-00000.parquet", "part-x.parquet"]
     );
     assert_eq!(read(folder.path()), [row("one")]);
+}
+
+#[test]
+fn an_export_that_is_interrupted_anywhere_continues_after_its_last_complete_part() {
+    let limits = Limits { group_bytes: 300, part_bytes: 600 };
+    let rows: Vec<Vec<Cell>> = (0..200).map(|n| row(&format!("row {n} {}", n * 7919))).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let mut most = 0;
+    for interrupted in [3, 17, 0, 90, 40, 199, 200] {
+        let mut parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
+        assert!(parts.written().rows >= most, "complete parts stay");
+        for row in rows.iter().take(interrupted) {
+            if !parts.has_next() {
+                parts.push(row.clone()).unwrap();
+            }
+        }
+        most = parts.written().rows.max(most);
+        // Dropped, as by a kill.
+    }
+    assert!(most > 100, "{most}");
+    // A part that was renamed but not recorded is written again.
+    let parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap().written().parts;
+    fs::write(folder.path().join(part_name(parts)), "half").unwrap();
+    let mut last = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
+    for row in &rows {
+        if !last.has_next() {
+            last.push(row.clone()).unwrap();
+        }
+    }
+    let written = last.finish().unwrap();
+    assert_eq!(written.rows, 200);
+    assert_eq!(read(folder.path()), rows);
+    assert_eq!(names(folder.path()).len(), written.parts as usize + 1, "no other file is left");
+    // A complete export is not continued, but replaced.
+    assert_eq!(Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap().written().rows, 0);
+}
+
+#[test]
+fn an_export_of_another_state_or_with_a_missing_part_is_not_continued_with() {
+    let limits = Limits { group_bytes: 100, part_bytes: 1 };
+    let folder = tempfile::tempdir().unwrap();
+    let begun = || {
+        let mut parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
+        assert_eq!(parts.written(), Written::default());
+        for number in 0..6 {
+            parts.push(row(&format!("a row of more than a hundred bytes {number} {:70}", ""))).unwrap();
+        }
+        assert_eq!(parts.written().parts, 6);
+    };
+    begun();
+    let other = Parts::resume(folder.path(), COLUMNS, limits, "two").unwrap();
+    assert_eq!((other.written().rows, names(folder.path()).len()), (0, 0));
+    begun();
+    fs::remove_file(folder.path().join(part_name(2))).unwrap();
+    let parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
+    assert_eq!((parts.written().rows, parts.written().parts), (2, 2));
+    assert_eq!(names(folder.path()), [PROGRESS, "part-00000.parquet", "part-00001.parquet"]);
+    fs::write(folder.path().join(PROGRESS), "{").unwrap();
+    let parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
+    assert_eq!((parts.written().rows, names(folder.path()).len()), (0, 0));
 }
 
 #[test]

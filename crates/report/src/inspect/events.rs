@@ -49,7 +49,7 @@ impl StreamQuery {
 
 /// Answers with the events after the client's position, and with further ones as they become durable.
 pub(super) async fn stream(
-    data: PathBuf,
+    dirs: Vec<PathBuf>,
     streams: std::sync::Arc<Semaphore>,
     query: &StreamQuery,
     headers: &HeaderMap,
@@ -66,9 +66,12 @@ pub(super) async fn stream(
         Ok(parsed) => parsed,
         Err(error) => return refused(error),
     };
-    let opened = tokio::task::spawn_blocking(move || Stream::open(&data, from)).await;
-    let stream = match opened {
-        Ok(Ok(stream)) => stream,
+    let opened = tokio::task::spawn_blocking(move || {
+        let stream = Stream::open_all(&dirs, from.as_ref())?;
+        hapax_data::Result::Ok((stream.with_fields(&fields), fields))
+    });
+    let (stream, fields) = match opened.await {
+        Ok(Ok(opened)) => opened,
         Ok(Err(error)) => return refused(error),
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     };

@@ -234,7 +234,7 @@ async fn stream_page(
     Query(query): Query<StreamQuery>,
 ) -> Response {
     let streams = Arc::clone(&app.inspect.streams);
-    stream(app.inspect.data.clone(), streams, &query, &headers).await
+    stream(vec![app.inspect.data.clone()], streams, &query, &headers).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -41,20 +41,20 @@ impl Crawl {
         self.log = Some(EventLog::open(self.folder.path(), &self.position).unwrap());
     }
 
-    fn stream(&self, from: Option<Cursor>) -> Result<Stream> {
-        Stream::open(self.folder.path(), from)
+    fn stream(&self, from: Option<Position>) -> Result<DirStream> {
+        DirStream::open(self.folder.path(), from)
     }
 }
 
-fn rest(stream: &mut Stream) -> Vec<(u64, Cursor)> {
+fn rest(stream: &mut DirStream) -> Vec<(u64, Position)> {
     let mut events = Vec::new();
-    while let Some(streamed) = stream.next_event().unwrap() {
-        events.push((streamed.event.id, streamed.cursor));
+    while let Some((cursor, event, _)) = stream.next_event().unwrap() {
+        events.push((event.id, cursor));
     }
     events
 }
 
-fn ids(events: &[(u64, Cursor)]) -> Vec<u64> {
+fn ids(events: &[(u64, Position)]) -> Vec<u64> {
     events.iter().map(|(id, _)| *id).collect()
 }
 
@@ -108,7 +108,7 @@ fn a_cursor_of_another_directory_or_position_is_refused() {
         other.publish();
         rest(&mut other.stream(None).unwrap())[4].1
     };
-    let said = |crawl: &Crawl, cursor: Cursor| crawl.stream(Some(cursor)).unwrap_err().to_string();
+    let said = |crawl: &Crawl, cursor: Position| crawl.stream(Some(cursor)).unwrap_err().to_string();
     assert!(said(&crawl, cursor).contains("has no events yet"));
     crawl.append(50..59);
     crawl.sync();
@@ -116,10 +116,10 @@ fn a_cursor_of_another_directory_or_position_is_refused() {
     let wrong = said(&crawl, cursor);
     assert!(wrong.contains("belongs to another data directory") && wrong.contains("omit --from"));
     for (changed, why) in [
-        (Cursor { offset: u64::MAX, ..cursor }, "older than the cursor"),
-        (Cursor { offset: cursor.offset - 1, ..cursor }, "restored from a backup"),
-        (Cursor { offset: 0, ..cursor }, "restored from a backup"),
-        (Cursor { line: cursor.line ^ 1, ..cursor }, "restored from a backup"),
+        (Position { offset: u64::MAX, ..cursor }, "older than the cursor"),
+        (Position { offset: cursor.offset - 1, ..cursor }, "restored from a backup"),
+        (Position { offset: 0, ..cursor }, "restored from a backup"),
+        (Position { line: cursor.line ^ 1, ..cursor }, "restored from a backup"),
     ] {
         let wrong = said(&other, changed);
         assert!(wrong.contains(why), "{wrong}");

@@ -1,0 +1,154 @@
+//! The events of one or more data directories as one stream.
+
+use std::path::{Path, PathBuf};
+
+use super::counts::Counts;
+use super::cursor::{Cursor, Position};
+use super::event::PageEvent;
+use super::reader::{DirStream, ReadEvent};
+use super::render::Fields;
+use crate::error::{Error, Result};
+use crate::export::ExportedPage;
+
+/// An event with its cursor and, if the page is kept after it, the page's fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamed {
+    /// The position after the event.
+    pub cursor: Cursor,
+    /// The event.
+    pub event: PageEvent,
+    /// The page. `None` for other events, if the page has left since, which a later event reports, or if the
+    /// directory has no text of it. Its counts are those of the last look at the log; without an index of each
+    /// directory they are unknown, and its times are empty.
+    pub page: Option<ExportedPage>,
+}
+
+/// A reader of events: those of each directory in durable order, and those of several directories by their times.
+#[derive(Debug)]
+pub struct Stream {
+    dirs: Vec<Dir>,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Dir {
+    data: PathBuf,
+    stream: DirStream,
+    /// The next event, if it was read.
+    next: Option<ReadEvent>,
+    /// The position after the last event that was returned.
+    position: Option<Position>,
+}
+
+impl Stream {
+    /// Opens the events of a data directory after a cursor, or from the first one.
+    ///
+    /// # Errors
+    /// Those of [`open_all`](Self::open_all).
+    pub fn open(data: &Path, from: Option<&Cursor>) -> Result<Self> {
+        Self::open_all(&[data.to_owned()], from)
+    }
+
+    /// Opens the events of data directories that are one corpus, such as the workers of a cluster. A cursor has a
+    /// position of each directory with events that were read, in any order; another directory begins at its first event.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a position of the cursor belongs to none of the directories or is not a position of its
+    /// stream, [`Error::Damaged`] if durable events are missing.
+    pub fn open_all(dirs: &[PathBuf], from: Option<&Cursor>) -> Result<Self> {
+        let mut positions = from.map(|cursor| cursor.0.clone()).unwrap_or_default();
+        let mut opened: Vec<Dir> = Vec::new();
+        for data in dirs {
+            let stream = DirStream::open(data, None)?;
+            let own = stream.number();
+            if own.is_some() && opened.iter().any(|other| other.stream.number() == own) {
+                let what = format!("{} is given twice, or is a copy: give each --data once", data.display());
+                return Err(Error::Invalid(what));
+            }
+            let at = positions.iter().position(|position| Some(position.stream) == own);
+            // One directory explains a cursor of another one.
+            let at = at.or_else(|| (dirs.len() == 1 && !positions.is_empty()).then_some(0));
+            let position = at.map(|at| positions.swap_remove(at));
+            let stream = match position {
+                Some(_) => DirStream::open(data, position)?,
+                None => stream,
+            };
+            opened.push(Dir { data: data.clone(), stream, next: None, position });
+        }
+        if let Some(position) = positions.first() {
+            return Err(Error::Invalid(format!(
+                "cursor {position}: it belongs to none of these data directories, or to one of them before --fresh or an \
+                 older version wrote to it. Read them from their first events: omit --from, and clear the consumer's state"
+            )));
+        }
+        Ok(Self { dirs: opened, counts: Counts::of(dirs) })
+    }
+
+    /// Reads only what these fields need.
+    #[must_use]
+    pub fn with_fields(mut self, fields: &Fields) -> Self {
+        self.counts.is_wanted = fields.need_counts();
+        for dir in &mut self.dirs {
+            dir.stream.pages.with_tables = fields.need_tables();
+        }
+        self
+    }
+
+    /// Returns the next durable event; `None` at the durable end.
+    ///
+    /// Of several directories, an event after which a page is not kept is left out while another directory keeps the
+    /// page: two workers may have fetched it.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if a line cannot be read; otherwise from the index.
+    pub fn next_event(&mut self) -> Result<Option<Streamed>> {
+        loop {
+            for dir in self.dirs.iter_mut().filter(|dir| dir.next.is_none()) {
+                dir.next = dir.stream.next_event()?;
+            }
+            let times = self.dirs.iter().enumerate();
+            let times = times.filter_map(|(at, dir)| Some((&dir.next.as_ref()?.1.time, at)));
+            let Some((_, at)) = times.min() else { return Ok(None) };
+            let Some(dir) = self.dirs.get_mut(at) else { return Ok(None) };
+            let Some((position, event, mut page)) = dir.next.take() else { return Ok(None) };
+            dir.position = Some(position);
+            if !event.event.keeps() && self.is_kept_elsewhere(at, &event.url)? {
+                continue;
+            }
+            if let Some(page) = &mut page {
+                page.sighted = self.counts.page(event.id, page)?;
+                let several = self.dirs.len() > 1;
+                let data = self.dirs.get(at).filter(|_| several);
+                page.stored.data = data.map(|dir| dir.data.display().to_string());
+            }
+            let cursor = Cursor(self.dirs.iter().filter_map(|dir| dir.position).collect());
+            return Ok(Some(Streamed { cursor, event, page }));
+        }
+    }
+
+    fn is_kept_elsewhere(&mut self, own: usize, url: &str) -> Result<bool> {
+        for (at, dir) in self.dirs.iter_mut().enumerate() {
+            if at != own && dir.stream.pages.has(url)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Looks for events that became durable since. Returns whether there are any.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a data directory was cleared (`--fresh`) in the meantime.
+    pub fn refresh(&mut self) -> Result<bool> {
+        let mut any = false;
+        for dir in &mut self.dirs {
+            any |= dir.stream.refresh()?;
+        }
+        if any {
+            self.counts.renew();
+            // Another directory may have taken a page over.
+            self.dirs.iter_mut().for_each(|dir| dir.stream.pages.renew());
+        }
+        Ok(any)
+    }
+}
