@@ -158,6 +158,40 @@ fn read_as_one(benches: &[Bench], kept: &BTreeMap<String, Vec<String>>, discarde
         assert_eq!(shown[0]["text"], shown[0]["of_text"], "equal, wherever the other one lies");
         assert!(shown[0]["text"].as_str().unwrap().len() > 100, "{row}");
     }
+    // One export of all directories is one corpus.
+    let pages = run(&["export"]);
+    let texts: BTreeMap<&str, &str> = pages
+        .iter()
+        .map(|page| (page["text"].as_str().unwrap(), page["url"].as_str().unwrap()))
+        .collect();
+    assert_eq!((pages.len(), texts.len()), (kept.len(), kept.len()), "no text twice");
+    for page in &pages {
+        let (url, host) = (page["url"].as_str().unwrap(), page["host"].as_str().unwrap());
+        let own: Vec<_> = rows.iter().filter(|row| row["of"]["url"] == url).collect();
+        let hosts = own.iter().map(|row| row["host"].as_str().unwrap()).chain([host]);
+        let hosts: std::collections::BTreeSet<&str> = hosts.collect();
+        assert_eq!((&page["copies"], &page["hosts"]), (&own.len().into(), &hosts.len().into()), "{page}");
+        let times = own.iter().map(|row| &row["time"]).chain([&page["fetched"]]);
+        assert_eq!(Some(&page["last_seen"]), times.max_by_key(|time| time.as_str()), "{page}");
+    }
+    let copies: u64 = pages.iter().map(|page| page["copies"].as_u64().unwrap()).sum();
+    assert_eq!(copies as usize, discarded);
+    assert!(pages.iter().any(|page| page["hosts"].as_u64() > Some(1)), "some are on two hosts");
+    // So is the stream: its pages are those of the export.
+    let mut streamed = std::collections::BTreeSet::new();
+    for event in run(&["stream"]) {
+        let url = event["url"].as_str().unwrap().to_owned();
+        match event["event"].as_str().unwrap() {
+            "kept" | "changed" | "restored" => {
+                let page = pages.iter().find(|page| page["url"] == url.as_str());
+                let page = page.unwrap_or_else(|| panic!("{event} was kept later too"));
+                assert_eq!((&event["copies"], &event["data"]), (&page["copies"], &page["data"]));
+                streamed.insert(url)
+            }
+            _ => streamed.remove(&url),
+        };
+    }
+    assert_eq!(streamed, texts.values().map(|url| (*url).to_owned()).collect());
     let restore =
         crate::support::crawl().args(["duplicates", "restore", "1"]).args(&dirs).output().unwrap();
     assert_eq!(code(&restore), 1, "a change is one directory's");

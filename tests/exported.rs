@@ -185,6 +185,102 @@ impl Bench {
     }
 }
 
+fn tried(bench: &Bench, args: &[&str]) -> std::process::Output {
+    crawl().args(args).arg("--data").arg(bench.data()).output().unwrap()
+}
+
+/// Four pages on two hosts of a site and on another site, one of them with a copy, one short, one in German.
+fn for_filters() -> Bench {
+    let bench = Bench::new();
+    let german = "Der Fluss ist lang und die Stadt liegt an seinem Ufer, wo man am Abend gern spazieren geht. ";
+    let body = |seed| format!("<p>{}</p>", prose(seed, 12));
+    stored(
+        &bench,
+        &[
+            ("http://www.a.example/long", body(1)),
+            ("http://old.a.example/copied", body(2)),
+            ("http://b.example/copy", body(2)),
+            ("http://b.example/short", "<p>Only a few words about boats.</p>".into()),
+            ("http://b.example/german", format!("<p>{}</p>", german.repeat(3))),
+        ],
+        &[],
+    );
+    bench
+}
+
+#[test]
+fn filters_select_the_same_pages_in_every_format() {
+    let bench = for_filters();
+    let year = |by: u64| {
+        let fetched = exported(&bench)[0]["fetched"].as_str().unwrap().to_owned();
+        format!("{}-01-01", fetched[..4].parse::<u64>().unwrap() + by)
+    };
+    let (this, next) = (year(0), year(1));
+    for (filter, expected) in [
+        (vec!["--site", "a.example"], vec!["/copied", "/long"]),
+        (vec!["--host", "b.example"], vec!["/german", "/short"]),
+        (vec!["--language", "de"], vec!["/german"]),
+        (vec!["--after", &this, "--before", &next], vec!["/copied", "/german", "/long", "/short"]),
+        (vec!["--after", &next], vec![]),
+        (vec!["--before", &this], vec![]),
+        (vec!["--min-words", "20"], vec!["/copied", "/german", "/long"]),
+        (vec!["--min-copies", "1"], vec!["/copied"]),
+        (vec!["--min-copies", "1", "--site", "b.example"], vec![]),
+        (vec!["--min-confidence", "1"], vec![]),
+    ] {
+        let path = |url: &str| url[url.rfind('/').unwrap()..].to_owned();
+        let run = |format: &str| bench.run(&[&["export", "--format", format], &*filter].concat());
+        let mut pages: Vec<String> = json_lines(run("jsonl").as_bytes())
+            .iter()
+            .map(|page| path(page["url"].as_str().unwrap()))
+            .collect();
+        pages.sort();
+        assert_eq!(pages, expected, "{filter:?}");
+        let table = run("csv");
+        let urls = table.lines().skip(1).filter_map(|line| line.split_once(",T,"));
+        let mut urls: Vec<String> = urls.map(|(url, _)| path(url)).collect();
+        urls.sort();
+        assert_eq!(urls, expected, "csv, {filter:?}");
+    }
+    let none = tried(&bench, &["export", "--min-copies", "9"]);
+    assert_eq!((code(&none), text(&none.stdout)), (0, String::new()));
+    assert!(text(&none.stderr).contains("no page passes the filters"), "{}", text(&none.stderr));
+    for (flags, what) in [
+        (&["--format", "wacz", "--to", "x.wacz", "--site", "a.example"][..], "omit the filters"),
+        (&["--after", "yesterday"], "--after"),
+        (&["--min-confidence", "2"], "from 0 to 1"),
+        (&["--format", "parquet", "--discards", "--min-copies", "1"], "Omit it with --discards"),
+    ] {
+        let refused = tried(&bench, &[&["export"], flags].concat());
+        assert_eq!(code(&refused), 1, "{flags:?}");
+        assert!(text(&refused.stderr).contains(what), "{flags:?}: {}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn a_page_has_its_media_type_and_a_joined_export_names_the_directory() {
+    let (first, second) = (for_filters(), Bench::new());
+    let body = format!("<p>{}</p>", prose(9, 12));
+    stored(&second, &[("http://b.example/short", body.clone()), ("http://c.example/", body)], &[]);
+    let dirs = [&first, &second].map(Bench::data);
+    let dirs = dirs.iter().flat_map(|data| ["--data".as_ref(), data.as_os_str()]);
+    let output = crawl().arg("export").args(dirs).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let pages = json_lines(&output.stdout);
+    let of = |end: &str| -> Vec<&Value> {
+        pages.iter().filter(|page| page["url"].as_str().unwrap().ends_with(end)).collect()
+    };
+    // The second directory found the same URL: the first one has the page.
+    let name = |bench: &Bench| bench.data().display().to_string();
+    assert_eq!((pages.len(), of("/short").len()), (4, 1), "{pages:?}");
+    assert_eq!(of("/short")[0]["data"], name(&first));
+    assert!(exported(&first).iter().all(|page| page["data"].is_null()));
+    // A page that was read from a file of unknown type has none.
+    assert!(of("/long")[0].get("content_type").is_some());
+    let (bench, _server) = crawled();
+    assert!(exported(&bench).iter().all(|page| page["content_type"] == "text/html"));
+}
+
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_program_without_parquet_says_how_to_get_it() {

@@ -17,9 +17,14 @@ pub(crate) struct Inspect {
 
 impl Inspect {
     pub(crate) fn start(bench: &Bench) -> Self {
+        Self::start_all(&[bench])
+    }
+
+    fn start_all(benches: &[&Bench]) -> Self {
+        let dirs = benches.iter().flat_map(|bench| ["--data".into(), bench.data()]);
         let mut child = crawl()
-            .args(["inspect", "--listen", "127.0.0.1:0", "--data"])
-            .arg(bench.data())
+            .args(["inspect", "--listen", "127.0.0.1:0"])
+            .args(dirs)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -67,6 +72,36 @@ impl Drop for Inspect {
 
 fn token(page: &str) -> String {
     page.split("name=\"token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn several_directories_are_shown_and_changed_as_one() {
+    let ((first, _one), (second, other)) = (crawled(), crawled());
+    let inspect = Inspect::start_all(&[&first, &second]);
+    for (path, wanted) in [
+        ("/list", "6 discarded pages"),
+        ("/list?text=print&sort=similarity", "2 discarded pages of 6"),
+        ("/clusters", "4 clusters"),
+        ("/search?q=river", other.url("/one").as_str()),
+        ("/", first.data().to_str().unwrap()),
+        ("/", second.data().to_str().unwrap()),
+    ] {
+        let page = inspect.get(path);
+        assert!(page.starts_with("HTTP/1.1 200") && page.contains(wanted), "{path}: {page}");
+    }
+    let row = second.rows(&[]).into_iter().find(|row| row["url"] == other.url("/print/one")).unwrap();
+    let path = format!("/page/{}?dir=1", row["id"]);
+    assert!(inspect.get("/list").contains(&path), "{path}");
+    let page = inspect.get(&path);
+    assert!(page.contains(row["url"].as_str().unwrap()), "{page}");
+    let body = format!("token={}&action=restore&dir=1&id={}", token(&page), row["id"]);
+    let answer = inspect.post("", &body);
+    assert!(answer.contains(&format!("location: {path}&done=restore")), "{answer}");
+    let restored = |bench: &Bench| bench.rows(&[]).iter().filter(|row| !row["restored"].is_null()).count();
+    assert_eq!((restored(&first), restored(&second)), (0, 1));
+    assert!(inspect.get("/page/1?dir=2").starts_with("HTTP/1.1 400"));
+    assert!(inspect.post("", &body.replace("dir=1", "dir=7")).contains("there is no such data directory"));
+    drop(inspect);
 }
 
 #[test]

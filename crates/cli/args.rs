@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::data::{Data, DataDirs};
-pub(crate) use self::output::{ExportArgs, ExportFormat, StreamArgs, StreamFormat};
+pub(crate) use self::output::{ExportArgs, ExportFormat, FilterArgs, StreamArgs, StreamFormat};
 pub(crate) use self::passages::{ClosestArgs, PassagesArgs};
 pub(crate) use self::stages::{CalibrateArgs, ExplainArgs, FindArgs, PlanArgs};
 use crate::exit;
@@ -158,7 +158,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
         listen: std::net::SocketAddr,
         #[command(flatten)]
-        data: Data,
+        data: DataDirs,
     },
     /// Write the kept pages as JSONL, CSV or Markdown, or the archive as WACZ
     #[command(

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -19,9 +19,14 @@ use crate::signals::Signals;
 const SHUTDOWN: Duration = Duration::from_millis(500);
 
 /// Serves until Ctrl-C.
-pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> {
-    hapax_data::must_hold_pages(data)?;
-    open_index::verify(data)?;
+pub(crate) fn serve(listen: SocketAddr, dirs: &[PathBuf], quiet: bool) -> Result<u8> {
+    let mut policy = None;
+    for data in dirs {
+        hapax_data::must_hold_pages(data)?;
+        open_index::verify(data)?;
+        let saved = crate::data::saved(data)?.unwrap_or_default();
+        policy.get_or_insert(saved.settings.policy()?);
+    }
     if !listen.ip().is_loopback() {
         return Err(coded(
             USAGE,
@@ -31,9 +36,8 @@ pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> 
             ),
         ));
     }
-    let policy = crate::data::saved(data)?.unwrap_or_default().settings.policy()?;
     let changed = |data: &Path, request: &_| change(data, request).map_err(|e| format!("{e:#}"));
-    let inspect = Inspect::open(data, policy, Box::new(changed))?;
+    let inspect = Inspect::open(dirs, policy.unwrap_or_default(), Box::new(changed))?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

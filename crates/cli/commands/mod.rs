@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         }
         Some(Command::Search(args)) => search::run(&args),
         Some(Command::Duplicates(job)) => of_duplicates(job, &common),
-        Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.data, common.quiet),
+        Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.dirs, common.quiet),
         Some(Command::Export(args)) => export::run(&args, &common),
         Some(Command::Stream(args)) => stream::run(&args),
         Some(Command::Forget(args)) => forget::run(&args, common.quiet),

@@ -1,7 +1,6 @@
 //! Lists: discarded pages, clusters, skipped URLs, search results.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hapax_data::{
     DuplicateKind, Heads, Result, Row, Rows, Shown, SkipReason, Skipped, WantedCause,
@@ -9,12 +8,12 @@ use hapax_data::{
 };
 use hapax_extract::jieba;
 use hapax_frontier::DiskFrontier;
-use hapax_index::Searcher;
+use hapax_index::{Hit, Searcher};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::page::link;
-use super::views::frame;
+use super::views::{View, frame};
 use crate::filter::{Filter, Order};
 use crate::select::{gone_told, in_store, members, wanted};
 use crate::stored::advised;
@@ -41,8 +40,8 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// The rows of this query, in order.
-    fn wanted(&self, rows: &Rows) -> Result<Vec<Row>> {
+    /// The rows of this query, in order, each with the number of its directory.
+    fn wanted(&self, view: View<'_>) -> Result<Vec<(usize, Row)>> {
         let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let filter = Filter {
             host: some(&self.host),
@@ -57,8 +56,23 @@ impl ListQuery {
             restored: !self.restored.is_empty(),
         };
         let sort = Order::parse(&self.sort);
-        // Newest first by default.
-        wanted(rows, (&filter, sort, sort.is_none()))
+        let mut all = Vec::new();
+        for (dir, rows) in view.rows.iter().enumerate() {
+            // Newest first by default.
+            let found = wanted(rows, (&filter, sort, sort.is_none()))?;
+            all.extend(found.into_iter().map(|row| (dir, row)));
+        }
+        if let Some(order) = sort.or((view.rows.len() > 1).then_some(Order::Time)) {
+            let log = |dir: usize| view.rows.get(dir);
+            all.sort_by(|(a_dir, a), (b_dir, b)| match (log(*a_dir), log(*b_dir)) {
+                (Some(a_log), Some(b_log)) if sort.is_none() => {
+                    order.compare_across((b_log, b), (a_log, a))
+                }
+                (Some(a_log), Some(b_log)) => order.compare_across((a_log, a), (b_log, b)),
+                _ => std::cmp::Ordering::Equal,
+            });
+        }
+        Ok(all)
     }
 
     /// The link to the same list at another page.
@@ -133,30 +147,34 @@ fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
     }
 }
 
-pub(super) fn list(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
-    let found = query.wanted(rows)?;
-    let store = tables(data);
-    let heads = Heads::new(rows, store.as_ref());
+pub(super) fn list(view: View<'_>, query: &ListQuery) -> Result<Markup> {
+    let found = query.wanted(view)?;
+    let total: usize = view.rows.iter().map(|rows| rows.all().len()).sum();
+    let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
+    let heads: Vec<_> =
+        view.rows.iter().zip(&stores).map(|(rows, store)| Heads::new(rows, store.as_ref())).collect();
     let mut shown = Vec::new();
-    for row in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
-        shown.push(item(&heads, row)?);
+    for (dir, row) in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
+        if let Some(heads) = heads.get(*dir) {
+            shown.push(item(heads, row, &view.link(*dir, row.id))?);
+        }
     }
     let body = html! {
-        h1 { (number(found.len() as u64)) " discarded pages" @if found.len() != rows.all().len() { " of " (number(rows.all().len() as u64)) } }
+        h1 { (number(found.len() as u64)) " discarded pages" @if found.len() != total { " of " (number(total as u64)) } }
         (form(query))
         p.keys.dim { kbd { "j" } " " kbd { "k" } " move, " kbd { "Enter" } " opens, " kbd { "n" } " " kbd { "p" } " turn the page, " kbd { "/" } " searches" }
         ol.rows { @for item in shown { (item) } }
         (pager(query, "/list", found.len()))
     };
-    Ok(frame("Discarded", "/list", data, body))
+    Ok(frame("Discarded", "/list", view.dirs, body))
 }
 
-fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
+fn item(heads: &Heads<'_>, row: &Row, link: &str) -> Result<Markup> {
     let (rows, Shown { entry, gone, .. }) = (heads.rows, heads.shown(row)?);
     let title = if entry.title.trim().is_empty() { &entry.url } else { &entry.title };
     Ok(html! {
         li {
-            a href={ "/page/" (entry.id) } { (escape(title)) }
+            a href=(link) { (escape(title)) }
             div { (escape(&entry.url)) }
             div.dim { "= " (escape(&entry.of.url)) (gone_told(gone)) (in_store(&entry)) }
             div.meta {
@@ -174,16 +192,19 @@ fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
     })
 }
 
-pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
-    let store = tables(data);
+pub(super) fn clusters(view: View<'_>, query: &ListQuery) -> Result<Markup> {
+    let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
+    let heads: Vec<_> =
+        view.rows.iter().zip(&stores).map(|(rows, store)| Heads::new(rows, store.as_ref())).collect();
     let every = |_: &Rows, _: &hapax_data::Row| Ok::<_, hapax_data::Error>(true);
-    let groups = all_clusters(&[Heads::new(rows, store.as_ref())], every)?;
+    let groups = all_clusters(&heads, every)?;
     let total = groups.len();
     let mut shown = Vec::new();
     for group in groups.into_iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
         let mut copies = Vec::new();
         for (rows, row) in group.rows.iter().take(PAGE) {
-            copies.push(rows.entry(row)?);
+            let dir = view.rows.iter().position(|own| std::ptr::eq(own, *rows)).unwrap_or(0);
+            copies.push((view.link(dir, row.id), rows.entry(row)?));
         }
         shown.push(html! {
             li {
@@ -191,8 +212,8 @@ pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Ma
                 div.meta { span { "stands for " (members(&group)) } span { (bytes(group.bytes)) } }
                 details {
                     summary { "its copies" }
-                    ul { @for entry in &copies {
-                        li { a href={ "/page/" (entry.id) } { (escape(&entry.url)) } " " span.tag { (entry.kind) } }
+                    ul { @for (link, entry) in &copies {
+                        li { a href=(link) { (escape(&entry.url)) } " " span.tag { (entry.kind) } }
                     } }
                     @if group.rows.len() > PAGE { p.dim { "and " (group.rows.len() - PAGE) " more" } }
                 }
@@ -204,7 +225,7 @@ pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Ma
         ol.rows { @for item in shown { (item) } }
         (pager(query, "/clusters", total))
     };
-    Ok(frame("Clusters", "/clusters", data, body))
+    Ok(frame("Clusters", "/clusters", view.dirs, body))
 }
 
 /// The fields of the form for skipped URLs.
@@ -218,23 +239,31 @@ pub(super) struct SkipQuery {
 /// The number of newest lines shown.
 const LINES: usize = 200;
 
-pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
+pub(super) fn skipped(view: View<'_>, query: &SkipQuery) -> Markup {
     let mut counts: BTreeMap<SkipReason, u64> = BTreeMap::new();
     let mut newest = std::collections::VecDeque::new();
-    let frontier = data.join("frontier");
-    let is_there = DiskFrontier::is_there(&frontier);
-    let frontier =
-        is_there.then(|| DiskFrontier::open(&frontier, Default::default()).ok()).flatten();
-    skipped_lines(data, frontier.as_ref(), |line| {
-        let Ok(line) = Skipped::parse(line) else { return };
-        let wanted = (query.reason.is_empty() || query.reason == line.reason.as_str())
-            && (query.text.is_empty() || line.url.contains(&query.text));
-        *counts.entry(line.reason).or_default() += 1;
-        if wanted {
-            newest.push_front(line);
-            newest.truncate(LINES);
-        }
-    });
+    for data in view.dirs {
+        let frontier = data.join("frontier");
+        let is_there = DiskFrontier::is_there(&frontier);
+        let frontier =
+            is_there.then(|| DiskFrontier::open(&frontier, Default::default()).ok()).flatten();
+        let mut own = std::collections::VecDeque::new();
+        skipped_lines(data, frontier.as_ref(), |line| {
+            let Ok(line) = Skipped::parse(line) else { return };
+            let wanted = (query.reason.is_empty() || query.reason == line.reason.as_str())
+                && (query.text.is_empty() || line.url.contains(&query.text));
+            *counts.entry(line.reason).or_default() += 1;
+            if wanted {
+                own.push_front(line);
+                own.truncate(LINES);
+            }
+        });
+        newest.append(&mut own);
+    }
+    if view.dirs.len() > 1 {
+        newest.make_contiguous().sort_by(|a, b| b.time.cmp(&a.time));
+        newest.truncate(LINES);
+    }
     let total: u64 = counts.values().sum();
     let body = html! {
         h1 { (number(total)) " URLs were not fetched or not used" }
@@ -256,18 +285,50 @@ pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
             } }
         }
     };
-    Ok(frame("Skipped", "/skipped", data, body))
+    frame("Skipped", "/skipped", view.dirs, body)
 }
 
-pub(super) fn search(rows: &Rows, data: &Path, words: &str) -> Result<Markup> {
-    let found = if words.trim().is_empty() {
-        None
-    } else {
+/// The best hits of all directories, each URL once, and their total.
+fn hits(view: View<'_>, words: &str) -> Result<(Vec<Hit>, usize)> {
+    let (mut all, mut total) = (Vec::new(), 0);
+    for data in view.dirs {
         let searcher =
             Searcher::open(&data.join("index"), jieba).map_err(|error| advised(data, error))?;
-        Some(searcher.search(words, HITS)?)
-    };
-    let copies = hapax_data::copies(rows);
+        let (hits, found) = searcher.search(words, HITS)?;
+        all.extend(hits);
+        total += found;
+    }
+    if view.dirs.len() > 1 {
+        all.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.url.cmp(&b.url)));
+        let (mut seen, before) = (HashSet::new(), all.len());
+        all.retain(|hit| seen.insert(hit.url.clone()));
+        total -= before - all.len();
+        all.truncate(HITS);
+    }
+    Ok((all, total))
+}
+
+/// Returns the number of copies of each kept page by its URL.
+fn copies_of(view: View<'_>, hits: &[Hit]) -> Result<HashMap<String, u64>> {
+    let mut copies = HashMap::new();
+    if let [rows] = view.rows {
+        let by_number = hapax_data::copies(rows);
+        let own = |hit: &Hit| Some((hit.url.clone(), *by_number.get(&hit.id)?));
+        copies.extend(hits.iter().filter_map(own));
+        return Ok(copies);
+    }
+    // Any of them may have a page's copies.
+    for rows in view.rows {
+        for row in rows.discarded().filter(|row| !row.is_alias()) {
+            *copies.entry(rows.entry(row)?.of.url).or_default() += 1;
+        }
+    }
+    Ok(copies)
+}
+
+pub(super) fn search(view: View<'_>, words: &str) -> Result<Markup> {
+    let found = if words.trim().is_empty() { None } else { Some(hits(view, words)?) };
+    let copies = found.as_ref().map(|(hits, _)| copies_of(view, hits)).transpose()?.unwrap_or_default();
     let body = html! {
         h1 { "Search the kept pages" }
         form.filter method="get" action="/search" role="search" {
@@ -283,11 +344,11 @@ pub(super) fn search(rows: &Rows, data: &Path, words: &str) -> Result<Markup> {
                     div { (escape(&hit.snippet)) }
                     div.meta {
                         span { (escape(&hit.language)) } span { (escape(&hit.fetched)) }
-                        @if let Some(count) = copies.get(&hit.id) { span.tag { "stands for " (count) " more" } }
+                        @if let Some(count) = copies.get(&hit.url) { span.tag { "stands for " (count) " more" } }
                     }
                 }
             } }
         }
     };
-    Ok(frame("Search", "/search", data, body))
+    Ok(frame("Search", "/search", view.dirs, body))
 }

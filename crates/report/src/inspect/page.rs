@@ -1,14 +1,12 @@
 //! One pair: the reason, the two texts side by side, and the buttons to change the decision.
 
-use std::path::Path;
-
 use maud::{Markup, html};
 
 use super::side::side_by_side;
-use super::views::frame;
+use super::views::{View, frame};
 use crate::select::{gone_told, in_store, texts_missing};
 use crate::text::{bytes, escape};
-use hapax_data::{Discarded, DuplicateKind, Heads, Result, Rows, Shown, Texts, tables};
+use hapax_data::{Discarded, DuplicateKind, Heads, Result, Shown, Texts, tables};
 
 /// A link, if the text is a web address.
 pub(super) fn link(url: &str) -> Markup {
@@ -19,13 +17,14 @@ pub(super) fn link(url: &str) -> Markup {
     }
 }
 
+/// The page of a discarded page: the number of its directory, and its own number there.
 pub(super) fn show(
-    rows: &Rows,
-    data: &Path,
-    id: u64,
+    view: View<'_>,
+    (dir, id): (usize, u64),
     done: Option<&str>,
     token: &str,
 ) -> Result<Markup> {
+    let (data, rows) = view.dir(dir)?;
     let (row, _) = rows.find(&id.to_string())?;
     let store = tables(data);
     let shown = Heads::new(rows, store.as_ref()).shown(&row)?;
@@ -37,6 +36,7 @@ pub(super) fn show(
             form method="post" action="/change" {
                 input type="hidden" name="token" value=(token);
                 input type="hidden" name="id" value=(id);
+                input type="hidden" name="dir" value=(dir);
                 button.main[main] name="action" value=(action) data-key=(key) { (text) }
             }
         }
@@ -48,6 +48,13 @@ pub(super) fn show(
         Some("discard") if restored.is_none() => Some("Discarded again, as before."),
         Some("keep") if took_over => Some("This page is now the kept page."),
         _ => None,
+    };
+    let stored = crate::stored::texts(data)?;
+    // Another worker may keep the page.
+    let elsewhere = || {
+        let others = view.all().filter(|(other, _)| *other != data);
+        let mut found = others.filter_map(|(other, _)| crate::stored::texts(other).ok()?.page_of(&entry.of.url));
+        found.next().map(|page| page.text)
     };
     let body = html! {
         @if let Some(notice) = notice {
@@ -73,9 +80,9 @@ pub(super) fn show(
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
         }
-        (texts(entry, &rows.line(&row)?, &crate::stored::texts(data)?))
+        (texts(entry, &rows.line(&row)?, &stored, elsewhere))
     };
-    Ok(frame(&entry.title, "/list", data, body))
+    Ok(frame(&entry.title, "/list", view.dirs, body))
 }
 
 pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Markup {
@@ -105,12 +112,20 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
     }
 }
 
-/// The two texts, or why they are not available.
-pub(super) fn texts(entry: &Discarded, line: &Discarded, texts: &Texts) -> Markup {
+/// The two texts, or why they are not available. `elsewhere` finds the text of a kept page that is not in `texts`.
+pub(super) fn texts(
+    entry: &Discarded,
+    line: &Discarded,
+    texts: &Texts,
+    elsewhere: impl FnOnce() -> Option<String>,
+) -> Markup {
     if entry.kind == DuplicateKind::Alias {
         return html! { p.dim { "A redirect: there is no text of its own." } };
     }
-    match (texts.kept(entry), texts.discarded(entry, line)) {
+    let (kept, own) = (texts.kept(entry).or_else(elsewhere), texts.discarded(entry, line));
+    // Equal texts are stored once.
+    let is_equal = entry.level.as_deref() == Some("text") && entry.against.is_none();
+    match (kept.clone(), own.or_else(|| kept.filter(|_| is_equal))) {
         (Some(kept), Some(own)) if kept == own => html! {
             p { "The two texts are equal." }
             div.diff { div.card { @for line in own.lines() { p { (escape(line)) } } } }

@@ -10,7 +10,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use super::advice::{advice, causes, legend, title};
 use super::page::{pair, texts};
-use super::views::summary;
+use super::views::{View, summary};
 use crate::select::in_store;
 use crate::stored::texts as texts_of;
 use crate::text::{bytes, escape, number};
@@ -52,10 +52,12 @@ pub fn report(
                     " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
                 }
                 (pair(&pair_shown, None, false))
-                (texts(entry, &rows.line(row)?, &stored))
+                (texts(entry, &rows.line(row)?, &stored, || None))
             }
         });
     }
+    let dirs = [data.to_owned()];
+    let view = View { dirs: &dirs, rows: std::slice::from_ref(&rows) };
     let stats = LogStats::of(&rows);
     let found = CauseReport::of(data, &rows, store.as_ref())?;
     let last = rows.all().iter().map(|row| row.time).max().unwrap_or(0);
@@ -82,7 +84,7 @@ pub fn report(
                         Err(error) => p { "No advice: " (escape(error)) },
                     }
                     (legend())
-                    (summary(&rows, data, policy, false))
+                    (summary(view, policy, false))
                     h2 { (number(shown.len() as u64)) " of " (number(total as u64)) " pairs, the least alike first" }
                     @for pair in shown { div.card { (pair) } }
                 }

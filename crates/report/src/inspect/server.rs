@@ -18,7 +18,7 @@ use super::events::{MAX_STREAMS, StreamQuery, stream};
 use super::guard::Guard;
 use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
 use super::page::show;
-use super::views::{error_page, overview};
+use super::views::{View, error_page, overview};
 use crate::local_server;
 use hapax_data::{Answer, Error, Request, Result, Rows, must_hold_pages};
 
@@ -34,11 +34,12 @@ const MAX_FORM: usize = 16 << 10;
 /// Carries out a change to the data directory, or says why it is impossible.
 pub type Change = dyn Fn(&Path, &Request) -> std::result::Result<Answer, String> + Send + Sync;
 
-/// The local page about a data directory.
+/// The local page about one or more data directories.
 pub struct Inspect {
-    pub(super) data: PathBuf,
+    pub(super) dirs: Vec<PathBuf>,
     pub(super) policy: Policy,
-    rows: Mutex<Rows>,
+    /// The log of each directory.
+    rows: Mutex<Vec<Rows>>,
     change: Box<Change>,
     draws: Arc<Semaphore>,
     streams: Arc<Semaphore>,
@@ -46,7 +47,7 @@ pub struct Inspect {
 
 impl std::fmt::Debug for Inspect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inspect").field("data", &self.data).finish_non_exhaustive()
+        f.debug_struct("Inspect").field("dirs", &self.dirs).finish_non_exhaustive()
     }
 }
 
@@ -58,17 +59,20 @@ struct App {
 }
 
 impl Inspect {
-    /// Opens the log of a data directory. `policy` has the thresholds that charts mark.
+    /// Opens the logs of data directories that are shown as one. `policy` has the thresholds that charts mark.
     ///
     /// # Errors
-    /// `data` is not a data directory with pages, or its log is damaged.
-    pub fn open(data: &Path, policy: Policy, change: Box<Change>) -> Result<Self> {
-        must_hold_pages(data)?;
-        let rows = Mutex::new(Rows::open(data)?);
+    /// One is not a data directory with pages, or its log is damaged.
+    pub fn open(dirs: &[PathBuf], policy: Policy, change: Box<Change>) -> Result<Self> {
+        let mut rows = Vec::new();
+        for data in dirs {
+            must_hold_pages(data)?;
+            rows.push(Rows::open(data)?);
+        }
         Ok(Self {
-            data: data.to_owned(),
+            dirs: dirs.to_vec(),
             policy,
-            rows,
+            rows: Mutex::new(rows),
             change,
             draws: Arc::new(Semaphore::new(MAX_DRAWS)),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
@@ -149,7 +153,7 @@ impl App {
     /// Renders a page with the current rows.
     async fn render(
         self: Arc<Self>,
-        draw: impl FnOnce(&Self, &Rows) -> Result<Markup> + Send + 'static,
+        draw: impl FnOnce(&Self, View<'_>) -> Result<Markup> + Send + 'static,
     ) -> Response {
         // The job holds the permit, so a client that disconnects early cannot start another job.
         let Ok(permit) = Arc::clone(&self.inspect.draws).acquire_owned().await else {
@@ -158,8 +162,10 @@ impl App {
         let drawn = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let mut rows = self.inspect.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            rows.refresh(&self.inspect.data)?;
-            draw(&self, &rows)
+            for (rows, data) in rows.iter_mut().zip(&self.inspect.dirs) {
+                rows.refresh(data)?;
+            }
+            draw(&self, View { dirs: &self.inspect.dirs, rows: &rows })
         });
         match drawn.await {
             Ok(Ok(page)) => html(page),
@@ -187,20 +193,23 @@ fn with_causes(error: &Error) -> String {
 }
 
 async fn home(State(app): State<Arc<App>>) -> Response {
-    app.render(|app, rows| overview(rows, &app.inspect.data, &app.inspect.policy)).await
+    app.render(|app, view| Ok(overview(view, &app.inspect.policy))).await
 }
 
 async fn rows_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
-    app.render(move |app, rows| list(rows, &app.inspect.data, &query)).await
+    app.render(move |_, view| list(view, &query)).await
 }
 
 async fn clusters_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
-    app.render(move |app, rows| clusters(rows, &app.inspect.data, &query)).await
+    app.render(move |_, view| clusters(view, &query)).await
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct Done {
     done: Option<String>,
+    /// Number of the directory.
+    #[serde(default)]
+    dir: usize,
 }
 
 async fn pair_page(
@@ -208,14 +217,14 @@ async fn pair_page(
     UrlPath(id): UrlPath<u64>,
     Query(done): Query<Done>,
 ) -> Response {
-    app.render(move |app, rows| {
-        show(rows, &app.inspect.data, id, done.done.as_deref(), &app.guard.token)
+    app.render(move |app, view| {
+        show(view, (done.dir, id), done.done.as_deref(), &app.guard.token)
     })
     .await
 }
 
 async fn skipped_page(State(app): State<Arc<App>>, Query(query): Query<SkipQuery>) -> Response {
-    app.render(move |app, _| skipped(&app.inspect.data, &query)).await
+    app.render(move |_, view| Ok(skipped(view, &query))).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -225,7 +234,7 @@ struct SearchQuery {
 }
 
 async fn search_page(State(app): State<Arc<App>>, Query(query): Query<SearchQuery>) -> Response {
-    app.render(move |app, rows| search(rows, &app.inspect.data, &query.q)).await
+    app.render(move |_, view| search(view, &query.q)).await
 }
 
 async fn stream_page(
@@ -234,7 +243,7 @@ async fn stream_page(
     Query(query): Query<StreamQuery>,
 ) -> Response {
     let streams = Arc::clone(&app.inspect.streams);
-    stream(vec![app.inspect.data.clone()], streams, &query, &headers).await
+    stream(app.inspect.dirs.clone(), streams, &query, &headers).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -242,6 +251,8 @@ struct ChangeForm {
     token: String,
     action: String,
     id: u64,
+    #[serde(default)]
+    dir: usize,
 }
 
 async fn change_page(
@@ -262,13 +273,16 @@ async fn change_page(
         "keep" => Request::Keep { ids },
         _ => return failed("there is no such change"),
     };
+    let Some(data) = app.inspect.dirs.get(form.dir).cloned() else {
+        return failed("there is no such data directory");
+    };
     let answer =
-        tokio::task::spawn_blocking(move || (app.inspect.change)(&app.inspect.data, &request))
-            .await;
+        tokio::task::spawn_blocking(move || (app.inspect.change)(&data, &request)).await;
     match answer {
         Ok(Ok(answer)) => match answer.not.first() {
             None => {
-                Redirect::to(&format!("/page/{}?done={}", form.id, form.action)).into_response()
+                let dir = if form.dir > 0 { format!("dir={}&", form.dir) } else { String::new() };
+                Redirect::to(&format!("/page/{}?{dir}done={}", form.id, form.action)).into_response()
             }
             Some(why) => failed(&format!("not done: {why}")),
         },

@@ -1,6 +1,6 @@
 //! The layout of every page, and the overview.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hapax_dedup::Policy;
 use maud::{DOCTYPE, Markup, html};
@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, html};
 use super::charts::{bars, columns};
 use crate::text::{bytes, escape, number};
 use hapax_crawl::Summary;
-use hapax_data::{LogStats, Result, Rows, SIMILARITY_CLASSES, is_locked};
+use hapax_data::{Error, LogStats, PageCounts, Result, Rows, SIMILARITY_CLASSES, is_locked};
 
 const HOSTS: usize = 12;
 /// Days in the chart.
@@ -22,7 +22,37 @@ const MENU: [(&str, &str); 5] = [
     ("/search", "Search"),
 ];
 
-pub(super) fn frame(title: &str, here: &str, data: &Path, body: Markup) -> Markup {
+/// The data directories of the page, which it shows as one: a number names a directory in a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) dirs: &'a [PathBuf],
+    /// The log of each directory.
+    pub(super) rows: &'a [Rows],
+}
+
+impl<'a> View<'a> {
+    /// Returns each directory with its log.
+    pub(super) fn all(self) -> impl Iterator<Item = (&'a Path, &'a Rows)> {
+        self.dirs.iter().map(PathBuf::as_path).zip(self.rows)
+    }
+
+    /// Returns a directory by its number.
+    pub(super) fn dir(self, number: usize) -> Result<(&'a Path, &'a Rows)> {
+        let missing = || Error::Invalid(format!("there is no data directory {number}"));
+        self.all().nth(number).ok_or_else(missing)
+    }
+
+    /// Returns the link to a discarded page.
+    pub(super) fn link(self, dir: usize, id: u64) -> String {
+        match self.dirs.len() {
+            1 => format!("/page/{id}"),
+            _ => format!("/page/{id}?dir={dir}"),
+        }
+    }
+}
+
+pub(super) fn frame(title: &str, here: &str, dirs: &[PathBuf], body: Markup) -> Markup {
+    let names: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -45,7 +75,7 @@ pub(super) fn frame(title: &str, here: &str, data: &Path, body: Markup) -> Marku
                             }
                         }
                     }
-                    span.where { (escape(&data.display().to_string())) }
+                    span.where { (escape(&names.join(", "))) }
                 }
                 main { (body) }
             }
@@ -55,7 +85,7 @@ pub(super) fn frame(title: &str, here: &str, data: &Path, body: Markup) -> Marku
 
 pub(super) fn error_page(message: &str) -> Markup {
     let body = html! { h1 { "This did not work" } p.notice.bad { (escape(message)) } p { a href="/" { "Overview" } } };
-    frame("Error", "", Path::new(""), body)
+    frame("Error", "", &[], body)
 }
 
 fn tile(value: &str, name: &str) -> Markup {
@@ -63,8 +93,8 @@ fn tile(value: &str, name: &str) -> Markup {
 }
 
 /// The overview, with counts and charts.
-pub(super) fn overview(rows: &Rows, data: &Path, policy: &Policy) -> Result<Markup> {
-    Ok(frame("Overview", "/", data, summary(rows, data, policy, true)))
+pub(super) fn overview(view: View<'_>, policy: &Policy) -> Markup {
+    frame("Overview", "/", view.dirs, summary(view, policy, true))
 }
 
 /// A row of a chart: name, link, value, and the value in words.
@@ -131,12 +161,39 @@ impl Charts {
     }
 }
 
+/// Counts of the crawls of all directories.
+#[derive(Debug, Default)]
+struct Crawls {
+    /// Whether a directory has a summary.
+    any: bool,
+    pages: PageCounts,
+    is_running: bool,
+    /// Why the first crawl that is not complete stopped.
+    stopped: Option<String>,
+}
+
+impl Crawls {
+    fn of(dirs: &[PathBuf]) -> Self {
+        let mut all = Self::default();
+        for data in dirs {
+            let summary = std::fs::read(data.join("summary.json")).ok();
+            let summary = summary.and_then(|bytes| serde_json::from_slice::<Summary>(&bytes).ok());
+            let Some(summary) = summary else { continue };
+            all.any = true;
+            all.pages.add(&summary.pages);
+            // A running crawl writes a reason in case it is killed.
+            all.is_running |= is_locked(data).unwrap_or(false);
+            all.stopped = all.stopped.or(summary.stopped);
+        }
+        all
+    }
+}
+
 /// The overview's content without the frame; `links` adds links to the lists.
-pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) -> Markup {
-    let stats = LogStats::of(rows);
-    let crawl = std::fs::read(data.join("summary.json")).ok();
-    let crawl: Option<Summary> = crawl.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let fetched = crawl.as_ref().map_or(0, |summary| summary.pages.fetched);
+pub(super) fn summary(view: View<'_>, policy: &Policy, links: bool) -> Markup {
+    let stats = view.rows.iter().map(LogStats::of).reduce(LogStats::and).unwrap_or_default();
+    let crawls = Crawls::of(view.dirs);
+    let fetched = crawls.pages.fetched;
     let share = match fetched {
         0 => "-".to_owned(),
         fetched => format!("{:.1} %", 100.0 * stats.discarded as f64 / fetched as f64),
@@ -158,18 +215,17 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
         h1 { "What was saved" }
         div.tiles {
             (tile(&number(fetched), "pages fetched"))
-            (tile(&number(crawl.as_ref().map_or(0, |summary| summary.pages.indexed)), "kept and indexed"))
+            (tile(&number(crawls.pages.indexed), "kept and indexed"))
             (tile(&number(stats.discarded), "discarded as duplicates"))
             (tile(&share, "of all fetched"))
             (tile(&bytes(stats.bytes), "not indexed twice"))
             (tile(&number(stats.restored), "restored by a person"))
             (tile(&number(stats.aliases), "redirects"))
         }
-        @if let Some(crawl) = &crawl {
+        @if crawls.any {
             p.dim {
-                @match &crawl.stopped {
-                    // A running crawl writes a reason in case it is killed.
-                    _ if is_locked(data).unwrap_or(false) => { "A crawl is running; these are its figures at its last commit." },
+                @match &crawls.stopped {
+                    _ if crawls.is_running => { "A crawl is running; these are its figures at its last commit." },
                     Some(why) => { "The crawl is not complete: " (escape(why)) "." },
                     None => "The crawl is complete.",
                 }
