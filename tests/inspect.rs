@@ -89,7 +89,8 @@ fn several_directories_are_shown_and_changed_as_one() {
         let page = inspect.get(path);
         assert!(page.starts_with("HTTP/1.1 200") && page.contains(wanted), "{path}: {page}");
     }
-    let row = second.rows(&[]).into_iter().find(|row| row["url"] == other.url("/print/one")).unwrap();
+    let row =
+        second.rows(&[]).into_iter().find(|row| row["url"] == other.url("/print/one")).unwrap();
     let path = format!("/page/{}?dir=1", row["id"]);
     assert!(inspect.get("/list").contains(&path), "{path}");
     let page = inspect.get(&path);
@@ -97,10 +98,15 @@ fn several_directories_are_shown_and_changed_as_one() {
     let body = format!("token={}&action=restore&dir=1&id={}", token(&page), row["id"]);
     let answer = inspect.post("", &body);
     assert!(answer.contains(&format!("location: {path}&done=restore")), "{answer}");
-    let restored = |bench: &Bench| bench.rows(&[]).iter().filter(|row| !row["restored"].is_null()).count();
+    let restored =
+        |bench: &Bench| bench.rows(&[]).iter().filter(|row| !row["restored"].is_null()).count();
     assert_eq!((restored(&first), restored(&second)), (0, 1));
     assert!(inspect.get("/page/1?dir=2").starts_with("HTTP/1.1 400"));
-    assert!(inspect.post("", &body.replace("dir=1", "dir=7")).contains("there is no such data directory"));
+    assert!(
+        inspect
+            .post("", &body.replace("dir=1", "dir=7"))
+            .contains("there is no such data directory")
+    );
     drop(inspect);
 }
 

@@ -85,8 +85,7 @@ impl Consumer {
     /// Compares all pages and their fields with the export of some directories, except some fields.
     fn agrees_with(&self, dirs: &[&Path], when: &str, except: &[&str]) {
         let dirs = dirs.iter().flat_map(|data| [Path::new("--data"), data]);
-        let output =
-            crawl().args(["export", "--no-site-boilerplate"]).args(dirs).output().unwrap();
+        let output = crawl().args(["export", "--no-site-boilerplate"]).args(dirs).output().unwrap();
         let rows = json_lines(&output.stdout);
         let urls: BTreeSet<&str> = rows.iter().map(|row| row["url"].as_str().unwrap()).collect();
         let own: BTreeSet<&str> = self.pages.keys().map(String::as_str).collect();
@@ -333,7 +332,11 @@ fn several_directories_are_one_stream_with_one_cursor_and_no_page_of_another_is_
     let mut consumer = Consumer::default();
     all.iter().for_each(|event| consumer.take(event));
     // Both directories keep one page: the export has it once, of the first directory.
-    consumer.agrees_with(&both, "joined", &["id", "data", "fetched", "warc", "first_seen", "last_seen"]);
+    consumer.agrees_with(
+        &both,
+        "joined",
+        &["id", "data", "fetched", "warc", "first_seen", "last_seen"],
+    );
     // Every cursor continues with the events after it, also with the directories in another order.
     for (number, event) in all.iter().enumerate() {
         let cursor = event["cursor"].as_str().unwrap();
@@ -345,21 +348,31 @@ fn several_directories_are_one_stream_with_one_cursor_and_no_page_of_another_is_
     // A worker that joined later begins at its first event; one that is missing is an error.
     let first = read("", &both[..1]);
     assert_eq!(read(first[1]["cursor"].as_str().unwrap(), &both).len(), 3);
-    let refused = crawl()
-        .args(["stream", "--from", last, "--data"])
-        .arg(&dirs[0])
-        .output()
-        .unwrap();
+    let refused =
+        crawl().args(["stream", "--from", last, "--data"]).arg(&dirs[0]).output().unwrap();
     assert_eq!(code(&refused), 1);
-    assert!(text(&refused.stderr).contains("belongs to none of these"), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).contains("belongs to none of these"),
+        "{}",
+        text(&refused.stderr)
+    );
     // The first directory loses the page that the second one keeps: no event deletes it.
     benches[0].run(&["forget", &pages[1].0]);
     let later = read(last, &both);
     assert!(later.is_empty(), "{later:?}");
     benches[0].run(&["forget", &pages[0].0]);
     let later = read(last, &both);
-    assert_eq!((later.len(), &later[0]["event"], &later[0]["url"]), (1, &"removed".into(), &pages[0].0.as_str().into()));
-    let twice = crawl().args(["stream", "--data"]).arg(&dirs[0]).arg("--data").arg(&dirs[0]).output().unwrap();
+    assert_eq!(
+        (later.len(), &later[0]["event"], &later[0]["url"]),
+        (1, &"removed".into(), &pages[0].0.as_str().into())
+    );
+    let twice = crawl()
+        .args(["stream", "--data"])
+        .arg(&dirs[0])
+        .arg("--data")
+        .arg(&dirs[0])
+        .output()
+        .unwrap();
     assert_eq!(code(&twice), 1);
 }
 

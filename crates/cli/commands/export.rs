@@ -127,7 +127,8 @@ fn bar(common: &Common, args: &ExportArgs, corpus: &Corpus<'_>) -> Option<Progre
         true => corpus.heads().iter().map(|heads| heads.rows.discarded().count() as u64).sum(),
         false => corpus.len(),
     };
-    let style = ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} pages, {eta} left");
+    let style =
+        ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} pages, {eta} left");
     let style = style.ok().filter(|_| !hidden && !(prints && std::io::stdout().is_terminal()))?;
     Some(ProgressBar::new(total).with_style(style))
 }

@@ -9,6 +9,7 @@ mod against;
 mod ahead;
 mod amend;
 mod answer;
+mod archive_index;
 mod archived;
 mod backoff;
 mod blank;

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hapax_page::HASH;
 use serde::{Deserialize, Serialize};
 
 use crate::committed::Committed;
@@ -118,6 +119,8 @@ pub struct Decisions {
     restored_pages: HashSet<String>,
     /// The number of a replaced page, and the number and URL of the page that replaced it.
     replaced: HashMap<u64, (u64, String)>,
+    /// Hashes of the URLs of pages that were kept until another page replaced them.
+    replaced_urls: HashSet<u64>,
     /// Pages that a person declared distinct, in both directions.
     distinct: HashMap<String, HashSet<String>>,
     forgotten: Arc<Forgotten>,
@@ -197,6 +200,7 @@ impl Decisions {
             }
             Action::Keep => {
                 if let Some(of) = of {
+                    self.replaced_urls.insert(HASH.hash(of.as_bytes()));
                     // That page is discarded now and has a new row: its older rows no longer apply.
                     for id in self.rows.remove(of).unwrap_or_default() {
                         self.end(id);
@@ -281,6 +285,11 @@ impl Decisions {
             now = next;
         }
         Some((now.0, &now.1))
+    }
+
+    /// Returns whether the page with this hash of its URL was kept until another page replaced it.
+    pub(crate) fn was_replaced(&self, url: u64) -> bool {
+        self.replaced_urls.contains(&url)
     }
 
     /// Returns whether two pages were declared distinct.

@@ -122,7 +122,9 @@ mod tests {
         let wants = |filter: PageFilter| filter.wants_stored(&page);
         let some = |text: &str| Some(text.to_owned());
         assert!(wants(PageFilter::default()));
-        for (host, is_wanted) in [("www.a.co.uk", true), ("www.a.co.uk:8080", true), ("a.co.uk", false)] {
+        for (host, is_wanted) in
+            [("www.a.co.uk", true), ("www.a.co.uk:8080", true), ("a.co.uk", false)]
+        {
             assert_eq!(wants(PageFilter { host: some(host), ..PageFilter::default() }), is_wanted);
         }
         for (site, is_wanted) in [("a.co.uk", true), ("co.uk", false), ("www.a.co.uk", false)] {
@@ -147,7 +149,8 @@ mod tests {
 
     #[test]
     fn words_are_counted_in_every_script() {
-        let wants = |least, text| PageFilter { min_words: least, ..PageFilter::default() }.wants_text(text);
+        let wants =
+            |least, text| PageFilter { min_words: least, ..PageFilter::default() }.wants_text(text);
         assert!(wants(4, "one two\nthree, four") && !wants(5, "one two\nthree, four"));
         assert!(wants(2, "我们在北京大学学习") && wants(0, "") && !wants(1, "..."));
     }

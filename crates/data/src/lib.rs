@@ -110,4 +110,4 @@ pub use stream::{
 pub use tables::{ELSEWHERE, is_reference_key, locked, read_only, reference_key, url_of_key};
 pub use text_store::{PackedText, TextStore};
 pub use texts::Texts;
-pub use wacz::{WaczCounts, write_wacz};
+pub use wacz::{WaczCounts, count_cdxj, is_replayed, remove_cdxj, write_cdxj, write_wacz};

@@ -11,7 +11,8 @@ use url::Url;
 
 use crate::corpus::Corpus;
 use crate::error::Result;
-use crate::rows::hash_of_url;
+use crate::rows::{Row, hash_of_url};
+use crate::standing::Heads;
 
 /// The sightings of one kept page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -73,7 +74,7 @@ impl Sightings {
                     }
                 };
                 let key = if corpus.is_joined() { row.key() } else { 0 };
-                copies.push(Copy { of, host, key, time: row.time });
+                copies.push(Copy { of, host, key, time: first_time(heads, row)? });
             }
         }
         copies.sort_unstable();
@@ -124,6 +125,15 @@ impl Sightings {
     }
 }
 
+/// Returns the time of a copy. A page that was kept until another one replaced it was fetched before its line.
+fn first_time(heads: &Heads<'_>, row: &Row) -> Result<u64> {
+    if !heads.rows.decisions.was_replaced(row.key()) {
+        return Ok(row.time);
+    }
+    let fetched = heads.record(row.id)?.map_or(0, |record| record.time);
+    Ok(if fetched > 0 { fetched.min(row.time) } else { row.time })
+}
+
 /// Returns the site of a host as the log names it, with its port.
 fn site_of(host: &str) -> String {
     // The log names the port of https, which is its default.
@@ -143,7 +153,6 @@ mod tests {
     use crate::kind::DuplicateKind;
     use crate::lines::{Discarded, DiscardedOf};
     use crate::rows::Rows;
-    use crate::standing::Heads;
 
     const HOSTS: [&str; 5] =
         ["a.example", "www.a.example:443", "b.example:8080", "b.example", "www.b.example"];
@@ -174,6 +183,42 @@ mod tests {
         std::fs::write(folder.path().join("discarded.jsonl"), log).unwrap();
         std::fs::write(folder.path().join("decisions.jsonl"), decisions).unwrap();
         Rows::open(folder.path()).unwrap()
+    }
+
+    #[test]
+    fn a_page_that_another_one_replaced_was_first_seen_when_it_was_fetched() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = hapax_dedup::Store::in_memory(hapax_dedup::Options::default()).unwrap();
+        let at = |second: u64| 1_772_323_200 + second;
+        let insert = |url: &str, second, of| {
+            let bits = hapax_dedup::Fingerprint::from_bits(7);
+            let document = hapax_dedup::Document::new(url.as_bytes(), bits);
+            store.insert(&hapax_dedup::Document { time: at(second), ..document }, of).unwrap()
+        };
+        let better = insert("http://a.example/better", 20, None);
+        let first = insert("http://a.example/first", 5, Some(better));
+        let copy = insert("http://a.example/copy", 3, Some(better));
+        let mut log = String::new();
+        for (id, name, second) in [(first, "first", 20), (copy, "copy", 30)] {
+            let (url, of) =
+                (format!("http://a.example/{name}"), "http://a.example/better".to_owned());
+            let of = DiscardedOf { id: Some(better), url: of, warc: None };
+            let time = format!("2026-03-01T00:00:{second:02}Z");
+            let mut line = Discarded::new(time, id, url, DuplicateKind::Near, of);
+            line.host = "a.example".to_owned();
+            writeln!(log, "{}", serde_json::to_string(&line).unwrap()).unwrap();
+        }
+        std::fs::write(folder.path().join("discarded.jsonl"), log).unwrap();
+        let decision = r#"{"time":"2026-03-01T00:00:20Z","action":"keep","url":"http://a.example/better","of":"http://a.example/first","new_id":0,"old_id":9,"by":"survivor"}"#;
+        std::fs::write(folder.path().join("decisions.jsonl"), format!("{decision}\n")).unwrap();
+        let rows = Rows::open(folder.path()).unwrap();
+        let corpus = Corpus::of_heads(vec![Heads::new(&rows, Some(&store))]);
+        let fetched = "2026-03-01T00:00:20Z";
+        let found =
+            Sightings::of(&corpus).unwrap().page(better, "http://a.example/better", fetched);
+        // The time of a copy that was never kept is that of its line.
+        assert_eq!((found.copies, &*found.first_seen), (2, "2026-03-01T00:00:05Z"));
+        assert_eq!(found.last_seen, "2026-03-01T00:00:30Z");
     }
 
     proptest! {

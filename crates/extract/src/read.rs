@@ -145,7 +145,14 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     let title = one_line(&title, limits);
     let document = declare(&base_of(base, &declared, limits), declared, encoding, limits);
     let content_type = media_type(content_type);
-    Document { title, charset: encoding.name(), charset_source, truncated, content_type, ..document }
+    Document {
+        title,
+        charset: encoding.name(),
+        charset_source,
+        truncated,
+        content_type,
+        ..document
+    }
 }
 
 /// Returns the base URL of a page's links.

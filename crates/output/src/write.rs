@@ -91,7 +91,8 @@ mod tests {
         let folder = data.path().join("index");
         let mut index = Index::open(&folder, jieba).unwrap();
         for id in 0..300 {
-            let (url, text) = (format!("http://a.example/{id}"), format!("Page {id} {}", id * 7919));
+            let (url, text) =
+                (format!("http://a.example/{id}"), format!("Page {id} {}", id * 7919));
             index.add(&Page { id, url: &url, text: &text, ..Page::default() }).unwrap();
             if id % 70 == 0 {
                 index.commit().unwrap();
@@ -100,7 +101,8 @@ mod tests {
         index.commit().unwrap();
         let limits = Limits { group_bytes: 30_000, part_bytes: 100 };
         let (whole, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let open = || CorpusDir::open(data.path(), Searcher::open(&folder, jieba).unwrap()).unwrap();
+        let open =
+            || CorpusDir::open(data.path(), Searcher::open(&folder, jieba).unwrap()).unwrap();
         let dirs = [open()];
         let corpus = Corpus::new(&dirs).unwrap();
         let export = Export::new(&corpus, PageFilter::default(), false).unwrap();
@@ -118,7 +120,11 @@ mod tests {
         assert!(!killed.path().join("_SUCCESS").exists());
         let again = write_pages(&export, killed.path(), limits, |_| ()).unwrap();
         assert_eq!((again.rows, read(killed.path())), (300, read(whole.path())));
-        assert_eq!(fs::metadata(&part).unwrap().modified().unwrap(), before, "it was not written again");
+        assert_eq!(
+            fs::metadata(&part).unwrap().modified().unwrap(),
+            before,
+            "it was not written again"
+        );
         // Another filter, and another commit, are other exports.
         let filter = PageFilter { min_words: 1, ..PageFilter::default() };
         let filtered = Export::new(&corpus, filter, false).unwrap();

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use hapax_data::{count_cdxj, is_replayed};
 use hapax_warc::Reader;
 
 use super::part::{Contents, archive_name};
@@ -12,7 +13,8 @@ use crate::error::{Error, Result};
 /// Maximum bytes of a block that is kept. Longer blocks are read and dropped.
 const MAX_BLOCK: u64 = 64 << 20;
 
-/// Reads every record of every file, up to the committed end. Verifies compression and lengths.
+/// Reads every record of every file, up to the committed end. Verifies compression and lengths, and that the index of a
+/// finished file has a line for each of its responses.
 pub(super) fn check_warc(folder: &Path, written: Option<(u64, u64)>) -> Result<Contents> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|e| e.path()))
@@ -40,13 +42,25 @@ pub(super) fn check_warc(folder: &Path, written: Option<(u64, u64)>) -> Result<C
         }
         let mut reader =
             Reader::new(file.take(committed), MAX_BLOCK).map_err(|error| wrong(0, &error))?;
-        let mut here = 0u64;
+        let (mut here, mut replayed) = (0u64, 0u64);
         loop {
             match reader.next_record() {
-                Ok(Some(_)) => here += 1,
+                Ok(Some(record)) => {
+                    here += 1;
+                    replayed += u64::from(is_replayed(&record));
+                }
                 Ok(None) => break,
                 Err(error) => return Err(wrong(here, &error)),
             }
+        }
+        // A missing index is written by the next crawl, and one of the last file is removed by it.
+        let is_finished = last.as_ref().is_none_or(|(last, _)| path < last);
+        let lines = if is_finished { count_cdxj(path, committed)? } else { None };
+        if let Some(lines) = lines.filter(|lines| *lines != replayed) {
+            return Err(Error::damaged(format!(
+                "{}.cdxj: has {lines} lines for {replayed} records. Delete it: the next crawl writes it again",
+                path.display()
+            )));
         }
         records += here;
     }

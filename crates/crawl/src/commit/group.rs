@@ -97,6 +97,9 @@ impl Committer {
         position.leaves_index = std::mem::take(&mut self.search.leaving);
         self.store.commit(&serde_json::to_vec(&position)?)?;
         self.compared.erase()?;
+        if let Some(index) = &mut self.warc.index {
+            index.committed(position.warc_file);
+        }
         // A page leaves the index only after the store's commit names it. A crash between the two leaves one document
         // too many, which the next open removes.
         let (leaving, events) = (position.leaves_index, position.events);

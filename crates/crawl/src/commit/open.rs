@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hapax_data::{
     Committed, DataDir, Decisions, EventLog, Log, PagePosition, SkipPosition, TextCache, TextStore,
-    digests_of, read_position,
+    digests_of, read_position, remove_cdxj,
 };
 use hapax_dedup::{Options, Store};
 use hapax_extract::{Recipe, jieba};
@@ -19,6 +19,7 @@ use hapax_warc::{WarcOptions, Writer};
 
 use super::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use super::{Committer, HOST_PAGES, Parts};
+use crate::archive_index::ArchiveIndex;
 use crate::error::{Error, Result};
 use crate::event::Observer;
 use crate::intact;
@@ -191,7 +192,7 @@ fn open_warc(data: &DataDir, parts: &Parts, pages: &PagePosition) -> Result<Warc
         0 => std::hash::RandomState::new().hash_one(pages.warc_length),
         archive => archive,
     };
-    let mut writer = None;
+    let (mut writer, mut index) = (None, None);
     if parts.warc {
         let (file, length) = (pages.warc_file.max(1), pages.warc_length);
         let software = concat!("hapax/", env!("CARGO_PKG_VERSION")).to_owned();
@@ -208,12 +209,17 @@ fn open_warc(data: &DataDir, parts: &Parts, pages: &PagePosition) -> Result<Warc
             }
         };
         writer = Some(Writer::open(&data.pages(), file, length, options).map_err(what)?);
+        remove_cdxj(&data.pages(), file)?;
+        let mut own = ArchiveIndex::of(data.pages());
+        own.committed(file);
+        index = Some(own);
     }
     Ok(Warc {
         writer,
         end: (pages.warc_file, pages.warc_length),
         name,
         folder: data.pages(),
+        index,
         places: BTreeMap::new(),
     })
 }

@@ -9,6 +9,8 @@ use hapax_extract::jieba;
 use hapax_index::{Index, Searcher, StoredPage};
 use hapax_warc::{Location, Writer};
 
+use crate::archive_index::ArchiveIndex;
+
 /// Maximum number of pages whose location is kept in memory. Older ones are looked up in the index.
 pub(crate) const MAX_PLACES: usize = 1 << 16;
 pub(crate) const GROUP_PAGES: u64 = 1000;
@@ -50,6 +52,8 @@ pub(crate) struct Warc {
     /// A random number in the names of the archive's files.
     pub(crate) name: u64,
     pub(crate) folder: PathBuf,
+    /// The CDXJ files beside finished files, if this job writes the archive.
+    pub(crate) index: Option<ArchiveIndex>,
     /// Location and fetch time of pages kept in this run.
     pub(crate) places: BTreeMap<u64, (Location, SystemTime)>,
 }

@@ -99,7 +99,8 @@ fn a_page_that_its_own_worker_discarded_later_passes_its_copies_on() {
     // The second worker kept 2, of which the third one discarded 3; then it discarded 2 for 1.
     let second: Dir = (keeps(&[]), [(2, (1, 10))].into());
     let third: Dir = (keeps(&[]), [(3, (2, 20))].into());
-    let (_folders, mut dirs): (Vec<_>, Vec<_>) = [&first, &second, &third].map(written).into_iter().unzip();
+    let (_folders, mut dirs): (Vec<_>, Vec<_>) =
+        [&first, &second, &third].map(written).into_iter().unzip();
     // The second directory has tables, by which a URL is found.
     let store = hapax_dedup::Store::in_memory(hapax_dedup::Options::default()).unwrap();
     let document = |key: &'static [u8]| hapax_dedup::Document {

@@ -97,7 +97,10 @@ mod tests {
         let one = Position { stream: 7, offset: 120, line: 9 };
         let both = Cursor(vec![one, Position { stream: 8, ..one }]);
         assert_eq!(both.to_string().parse::<Cursor>().unwrap(), both);
-        assert!(Cursor(vec![one, one]).to_string().parse::<Cursor>().is_err(), "one directory twice");
+        assert!(
+            Cursor(vec![one, one]).to_string().parse::<Cursor>().is_err(),
+            "one directory twice"
+        );
         let text = one.to_string();
         for end in 0..text.len() {
             assert!(text[..end].parse::<Cursor>().is_err(), "{end}");

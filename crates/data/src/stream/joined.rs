@@ -62,7 +62,10 @@ impl Stream {
             let stream = DirStream::open(data, None)?;
             let own = stream.number();
             if own.is_some() && opened.iter().any(|other| other.stream.number() == own) {
-                let what = format!("{} is given twice, or is a copy: give each --data once", data.display());
+                let what = format!(
+                    "{} is given twice, or is a copy: give each --data once",
+                    data.display()
+                );
                 return Err(Error::Invalid(what));
             }
             let at = positions.iter().position(|position| Some(position.stream) == own);

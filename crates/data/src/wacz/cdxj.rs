@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hapax_url::surt;
-use hapax_warc::{Member, http_parts};
+use hapax_warc::{Member, Record, http_parts};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -28,7 +28,14 @@ struct Entry<'a> {
     filename: &'a str,
 }
 
-/// Returns the line of a record; `None` if it is neither a response nor a revisit.
+/// Returns whether an index of an archive has a line for a record: it is a response or a revisit.
+pub fn is_replayed(record: &Record) -> bool {
+    let kind = record.header("warc-type").unwrap_or_default();
+    let is_named = |name| record.header(name).is_some();
+    matches!(kind, "response" | "revisit") && is_named("warc-target-uri") && is_named("warc-date")
+}
+
+/// Returns the line of a record, if it [is replayed](is_replayed).
 pub(super) fn line_of(member: &Member, file: &str) -> Result<Option<String>> {
     let record = &member.record;
     let kind = record.header("warc-type").unwrap_or_default();
@@ -36,7 +43,7 @@ pub(super) fn line_of(member: &Member, file: &str) -> Result<Option<String>> {
     else {
         return Ok(None);
     };
-    if !matches!(kind, "response" | "revisit") {
+    if !is_replayed(record) {
         return Ok(None);
     }
     let parts = http_parts(&record.block);
@@ -117,7 +124,6 @@ mod tests {
     use std::io::Read;
 
     use flate2::read::{GzDecoder, MultiGzDecoder};
-    use hapax_warc::Record;
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! Packs the archive of a data directory into one WACZ file (Web Archive Collection Zipped, version 1.1.1): the WARC
 //! files, a compressed CDXJ index, and the list of kept pages. Other programs replay it, discarded pages included.
 
+mod beside;
 mod cdxj;
 mod output;
 mod package;
@@ -15,6 +16,8 @@ use hapax_extract::Recipe;
 use hapax_warc::Members;
 use serde_json::json;
 
+pub use self::beside::{count_cdxj, remove_cdxj, write_cdxj};
+pub use self::cdxj::is_replayed;
 use self::cdxj::{Blocks, line_of};
 use self::package::Package;
 use self::sorted::SortedLines;
@@ -50,10 +53,7 @@ struct ArchiveFile {
 ///
 /// # Complexity
 /// Reads the archives twice. Memory does not depend on their size; temporary files have the index.
-pub fn write_wacz<W: Write + Seek>(
-    corpus: &Corpus<'_>,
-    out: W,
-) -> Result<(W, WaczCounts)> {
+pub fn write_wacz<W: Write + Seek>(corpus: &Corpus<'_>, out: W) -> Result<(W, WaczCounts)> {
     let (mut lines, mut counts) = (SortedLines::new(), WaczCounts::default());
     // First, so that the archive ends later than these pages, unless the crawl is just committing them.
     let mut list = tempfile::tempfile()?;
@@ -67,7 +67,7 @@ pub fn write_wacz<W: Write + Seek>(
         files.append(&mut own);
     }
     for file in &files {
-        counts.records += index(file, &mut lines)?;
+        counts.records += index(file, &mut lines, || false)?.unwrap_or(0);
     }
     let mut package = Package::new(out);
     for file in &files {
@@ -84,7 +84,8 @@ pub fn write_wacz<W: Write + Seek>(
     add_file(&mut package, "indexes/index.cdx.gz", compressed)?;
     package.add("indexes/index.idx", starts.len() as u64, starts.as_slice())?;
     add_file(&mut package, "pages/pages.jsonl", list)?;
-    let name = |dir: &CorpusDir| dir.data.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name =
+        |dir: &CorpusDir| dir.data.file_name().map(|name| name.to_string_lossy().into_owned());
     let title: Vec<String> = corpus.dirs().iter().filter_map(name).collect();
     Ok((package.finish(&title.join(", "))?, counts))
 }
@@ -129,13 +130,17 @@ fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
     Ok(files)
 }
 
-/// Adds a line for each record of a file. Returns their number.
-fn index(file: &ArchiveFile, lines: &mut SortedLines) -> Result<u64> {
+/// Adds a line for each record of a file. Returns their number; `None` if `stop` ended it.
+fn index(
+    file: &ArchiveFile,
+    lines: &mut SortedLines,
+    stop: impl Fn() -> bool,
+) -> Result<Option<u64>> {
     let name = || file.path.display().to_string();
     let input = open_stored(&file.path).with_context(name)?;
     let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
     let mut records = 0;
-    loop {
+    while !stop() {
         match members.next_member() {
             Ok(Some(member)) => {
                 if let Some(line) = line_of(&member, &file.name)? {
@@ -143,13 +148,14 @@ fn index(file: &ArchiveFile, lines: &mut SortedLines) -> Result<u64> {
                     records += 1;
                 }
             }
-            Ok(None) => return Ok(records),
+            Ok(None) => return Ok(Some(records)),
             Err(error) => {
                 let at = members.offset();
                 return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
             }
         }
     }
+    Ok(None)
 }
 
 /// Writes the list of kept pages: a header, and an object a page. Returns their number.

@@ -84,7 +84,8 @@ fn row_groups_and_parts_are_bounded_and_a_part_appears_when_it_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { group_bytes: 10_000, part_bytes: 20_000 };
     let mut parts = Parts::create(folder.path(), COLUMNS, limits).unwrap();
-    let complete = |folder: &Path| names(folder).iter().filter(|name| part_number(name).is_some()).count();
+    let complete =
+        |folder: &Path| names(folder).iter().filter(|name| part_number(name).is_some()).count();
     let mut seen = 0;
     let mut state = 7u64;
     for _ in 0..1_000 {
@@ -176,7 +177,9 @@ fn an_export_of_another_state_or_with_a_missing_part_is_not_continued_with() {
         let mut parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
         assert_eq!(parts.written(), Written::default());
         for number in 0..6 {
-            parts.push(row(&format!("a row of more than a hundred bytes {number} {:70}", ""))).unwrap();
+            parts
+                .push(row(&format!("a row of more than a hundred bytes {number} {:70}", "")))
+                .unwrap();
         }
         assert_eq!(parts.written().parts, 6);
     };

@@ -151,8 +151,12 @@ pub(super) fn list(view: View<'_>, query: &ListQuery) -> Result<Markup> {
     let found = query.wanted(view)?;
     let total: usize = view.rows.iter().map(|rows| rows.all().len()).sum();
     let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads: Vec<_> =
-        view.rows.iter().zip(&stores).map(|(rows, store)| Heads::new(rows, store.as_ref())).collect();
+    let heads: Vec<_> = view
+        .rows
+        .iter()
+        .zip(&stores)
+        .map(|(rows, store)| Heads::new(rows, store.as_ref()))
+        .collect();
     let mut shown = Vec::new();
     for (dir, row) in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
         if let Some(heads) = heads.get(*dir) {
@@ -194,8 +198,12 @@ fn item(heads: &Heads<'_>, row: &Row, link: &str) -> Result<Markup> {
 
 pub(super) fn clusters(view: View<'_>, query: &ListQuery) -> Result<Markup> {
     let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads: Vec<_> =
-        view.rows.iter().zip(&stores).map(|(rows, store)| Heads::new(rows, store.as_ref())).collect();
+    let heads: Vec<_> = view
+        .rows
+        .iter()
+        .zip(&stores)
+        .map(|(rows, store)| Heads::new(rows, store.as_ref()))
+        .collect();
     let every = |_: &Rows, _: &hapax_data::Row| Ok::<_, hapax_data::Error>(true);
     let groups = all_clusters(&heads, every)?;
     let total = groups.len();
@@ -328,7 +336,8 @@ fn copies_of(view: View<'_>, hits: &[Hit]) -> Result<HashMap<String, u64>> {
 
 pub(super) fn search(view: View<'_>, words: &str) -> Result<Markup> {
     let found = if words.trim().is_empty() { None } else { Some(hits(view, words)?) };
-    let copies = found.as_ref().map(|(hits, _)| copies_of(view, hits)).transpose()?.unwrap_or_default();
+    let copies =
+        found.as_ref().map(|(hits, _)| copies_of(view, hits)).transpose()?.unwrap_or_default();
     let body = html! {
         h1 { "Search the kept pages" }
         form.filter method="get" action="/search" role="search" {

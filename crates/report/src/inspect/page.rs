@@ -53,7 +53,8 @@ pub(super) fn show(
     // Another worker may keep the page.
     let elsewhere = || {
         let others = view.all().filter(|(other, _)| *other != data);
-        let mut found = others.filter_map(|(other, _)| crate::stored::texts(other).ok()?.page_of(&entry.of.url));
+        let mut found = others
+            .filter_map(|(other, _)| crate::stored::texts(other).ok()?.page_of(&entry.of.url));
         found.next().map(|page| page.text)
     };
     let body = html! {

@@ -217,10 +217,8 @@ async fn pair_page(
     UrlPath(id): UrlPath<u64>,
     Query(done): Query<Done>,
 ) -> Response {
-    app.render(move |app, view| {
-        show(view, (done.dir, id), done.done.as_deref(), &app.guard.token)
-    })
-    .await
+    app.render(move |app, view| show(view, (done.dir, id), done.done.as_deref(), &app.guard.token))
+        .await
 }
 
 async fn skipped_page(State(app): State<Arc<App>>, Query(query): Query<SkipQuery>) -> Response {
@@ -276,13 +274,13 @@ async fn change_page(
     let Some(data) = app.inspect.dirs.get(form.dir).cloned() else {
         return failed("there is no such data directory");
     };
-    let answer =
-        tokio::task::spawn_blocking(move || (app.inspect.change)(&data, &request)).await;
+    let answer = tokio::task::spawn_blocking(move || (app.inspect.change)(&data, &request)).await;
     match answer {
         Ok(Ok(answer)) => match answer.not.first() {
             None => {
                 let dir = if form.dir > 0 { format!("dir={}&", form.dir) } else { String::new() };
-                Redirect::to(&format!("/page/{}?{dir}done={}", form.id, form.action)).into_response()
+                Redirect::to(&format!("/page/{}?{dir}done={}", form.id, form.action))
+                    .into_response()
             }
             Some(why) => failed(&format!("not done: {why}")),
         },

@@ -108,7 +108,8 @@ fn a_cursor_of_another_directory_or_position_is_refused() {
         other.publish();
         rest(&mut other.stream(None).unwrap())[4].1
     };
-    let said = |crawl: &Crawl, cursor: Position| crawl.stream(Some(cursor)).unwrap_err().to_string();
+    let said =
+        |crawl: &Crawl, cursor: Position| crawl.stream(Some(cursor)).unwrap_err().to_string();
     assert!(said(&crawl, cursor).contains("has no events yet"));
     crawl.append(50..59);
     crawl.sync();
