@@ -248,7 +248,7 @@ fn filters_select_the_same_pages_in_every_format() {
     assert_eq!((code(&none), text(&none.stdout)), (0, String::new()));
     assert!(text(&none.stderr).contains("no page passes the filters"), "{}", text(&none.stderr));
     for (flags, what) in [
-        (&["--format", "wacz", "--to", "x.wacz", "--site", "a.example"][..], "omit the filters"),
+        (&["--format", "wacz", "--to", "x.wacz", "--site", "a.example"][..], "omit --host"),
         (&["--after", "yesterday"], "--after"),
         (&["--min-confidence", "2"], "from 0 to 1"),
         (&["--format", "parquet", "--discards", "--min-copies", "1"], "Omit it with --discards"),

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::helpers::{crawled, pipe, web};
-use crate::support::{Bench, Server, code, json_lines, prose, text, write};
+use crate::support::{Bench, Server, code, crawl, json_lines, prose, text, write};
 
 /// Reads a WACZ file with the standard library of Python only: digests, order of the index, and the record at each of its
 /// places. Prints `URL status mime` of each line of the index.
@@ -99,6 +99,28 @@ fn an_archive_is_packed_beside_a_crawl_and_without_the_tail_of_a_killed_one() {
     );
     assert!(exit == 2 && err.contains("pages-00001.warc.gz, byte "), "{exit}: {err}");
     assert!(!file.exists(), "no half file under its final name");
+}
+
+#[test]
+fn the_archives_of_several_directories_are_packed_side_by_side() {
+    let ((first, one), (second, two)) = (crawled(), crawled());
+    let file = first.path("both.wacz");
+    let output = crawl()
+        .args(["export", "--format", "wacz", "--to"])
+        .arg(&file)
+        .args(["--data".into(), first.data(), "--data".into(), second.data()])
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let Some((lines, pages)) = read(&first, "both.wacz") else { return };
+    for server in [&one, &two] {
+        let line = format!("{} 200 text/html", server.url("/one"));
+        assert!(lines.contains(&line), "{line}: {lines:?}");
+    }
+    // A header, and the kept pages of both.
+    let ids: Vec<&str> = pages.iter().skip(1).map(|page| page["id"].as_str().unwrap()).collect();
+    let of = |number: &str| ids.iter().filter(|id| id.starts_with(number)).count();
+    assert!(of("1-") > 1 && of("1-") == of("2-") && ids.len() == 2 * of("1-"), "{ids:?}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn filter(args: &FilterArgs) -> Result<PageFilter> {
 fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
     let why = match args.format {
         ExportFormat::Wacz if !filter.is_empty() => {
-            "--format wacz packs the whole archive: omit the filters"
+            "--format wacz packs the whole archive: omit --host and all other filters"
         }
         ExportFormat::Parquet if args.discards && filter.min_words > 0 => {
             "--min-words: the log of discarded pages has no texts. Omit it with --discards"
