@@ -46,6 +46,7 @@ pub const PAGE_COLUMNS: &[Column] = &[
     Column::required("reservations", Text),
     Column::required("metadata_from", Text),
     Column::required("from", Text),
+    Column::required("against", Text),
     Column::optional("content_type", Text),
     Column::optional("data", Text),
 ];
@@ -97,6 +98,7 @@ pub fn page_row(page: ExportedPage) -> serde_json::Result<Vec<Cell>> {
         serde_json::to_string(&meta.reservations)?.into(),
         serde_json::to_string(&meta.metadata_from)?.into(),
         serde_json::to_string(&meta.from)?.into(),
+        serde_json::to_string(&meta.against)?.into(),
         meta.content_type.into(),
         stored.data.into(),
     ])

@@ -14,7 +14,7 @@ const OF_TABLES: [&str; 3] = ["fingerprint", "sketch", "token_count"];
 /// Fields that every event has.
 const ALWAYS: [&str; 6] = ["event", "cursor", "time", "id", "url", "key"];
 /// Fields that `--fields` selects: first those of a page, then those of a duplicate.
-const SELECTED: [&str; 36] = [
+const SELECTED: [&str; 38] = [
     "title",
     "language",
     "text",
@@ -34,6 +34,8 @@ const SELECTED: [&str; 36] = [
     "licence",
     "type",
     "metadata_from",
+    "against",
+    "from",
     "host",
     "site",
     "warc",
