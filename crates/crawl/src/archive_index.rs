@@ -75,7 +75,7 @@ mod tests {
         for page in 0..12 {
             let response = Response {
                 url: format!("http://a.example/{page}").parse().unwrap(),
-                ..crate::import::record::of_resource(
+                ..crate::import::of_resource(
                     &"http://a.example/".parse().unwrap(),
                     "text/html",
                     "body",
