@@ -59,7 +59,6 @@ impl Drop for ArchiveIndex {
 mod tests {
     use std::time::{Duration, Instant, SystemTime};
 
-    use hapax_fetch::Response;
     use hapax_warc::{RecordKind, WarcOptions, Writer};
 
     use super::*;
@@ -73,14 +72,8 @@ mod tests {
         let mut index = ArchiveIndex::of(folder.path().to_owned());
         let mut last = 1;
         for page in 0..12 {
-            let response = Response {
-                url: format!("http://a.example/{page}").parse().unwrap(),
-                ..crate::import::of_resource(
-                    &"http://a.example/".parse().unwrap(),
-                    "text/html",
-                    "body",
-                )
-            };
+            let url = format!("http://a.example/{page}").parse().unwrap();
+            let response = crate::import::of_resource(&url, "text/html", "body");
             writer
                 .append(&RecordKind::Response, &response, SystemTime::now(), &page.to_string(), &[])
                 .unwrap();
