@@ -8,9 +8,10 @@ use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName,
     HeaderValue, TRANSFER_ENCODING, USER_AGENT,
 };
+use tokio::sync::OwnedSemaphorePermit;
 use url::{Host, Url};
 
-use crate::body::{Bodies, Came, Clock};
+use crate::body::{Bodies, Came, Clock, Held};
 use crate::content_type::content_type;
 use crate::cookies::Jar;
 use crate::decode::is_complete_gzip;
@@ -307,17 +308,9 @@ impl Fetcher {
         drop(under_way);
         let took = clock.took();
         let headers = kept_headers(response.headers(), self.limits.max_headers, self.personal);
-        // From the response itself: the kept headers may lack it.
-        let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
-        let encoding = in_one(encodings.map(HeaderValue::as_bytes));
-        // The rest of a robots.txt is ignored after decoding.
-        let decoded = if beyond == Beyond::IsIgnored { self.limits.max_body } else { max };
-        let (body, permit) = match beyond {
-            _ if !wanted => (Bytes::new(), permit),
-            Beyond::IsCut { decode } => {
-                self.bodies.decode_list(&raw, encoding, permit, decode.then_some(max)).await?
-            }
-            _ => self.bodies.decode(&raw, encoding, permit, decoded).await?,
+        let (body, permit) = match wanted {
+            true => self.decoded(&response, &raw, permit, (max, beyond)).await?,
+            false => (Bytes::new(), permit),
         };
         // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either, it may be complete.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
@@ -340,6 +333,28 @@ impl Fetcher {
             request: sent,
             _permit: permit.map(Arc::new),
         })
+    }
+
+    async fn decoded(
+        &self,
+        response: &reqwest::Response,
+        raw: &Bytes,
+        permit: Option<OwnedSemaphorePermit>,
+        (max, beyond): (usize, Beyond),
+    ) -> Result<Held, Error> {
+        // From the response itself: the kept headers may lack it.
+        let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+        let encoding = in_one(encodings.map(HeaderValue::as_bytes));
+        match beyond {
+            Beyond::IsCut { decode } => {
+                self.bodies.decode_list(raw, encoding, permit, decode.then_some(max)).await
+            }
+            Beyond::Fails => self.bodies.decode(raw, encoding, permit, max).await,
+            // The rest of a robots.txt is ignored after decoding.
+            Beyond::IsIgnored => {
+                self.bodies.decode(raw, encoding, permit, self.limits.max_body).await
+            }
+        }
     }
 
     /// Sends a request and receives the head of the response; also returns the request as it is archived.
