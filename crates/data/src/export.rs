@@ -81,7 +81,7 @@ impl StoredFeatures {
 }
 
 /// Columns of the CSV. New ones are added at the end.
-pub const CSV_COLUMNS: [&str; 28] = [
+pub const CSV_COLUMNS: [&str; 37] = [
     "url",
     "title",
     "language",
@@ -110,17 +110,28 @@ pub const CSV_COLUMNS: [&str; 28] = [
     "from",
     "data",
     "content_type",
+    "sketch",
+    "site_lines",
+    "language_score",
+    "canonical",
+    "alternates",
+    "picture",
+    "type",
+    "reservations",
+    "against",
 ];
 
 /// Maximum length of the title in a file name, in bytes.
 const MAX_NAME: usize = 80;
 
 impl ExportedPage {
-    /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` is JSON, `from` has
+    /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` and `alternates`
+    /// are JSON, `from` has
     /// URLs separated by spaces.
     pub fn csv_row(self) -> [String; CSV_COLUMNS.len()] {
         let (meta, sighted, stored) = (self.meta, self.sighted, self.stored);
         let from = serde_json::to_string(&meta.metadata_from).unwrap_or_default();
+        let alternates = serde_json::to_string(&meta.alternates).unwrap_or_default();
         let confidence = meta.confidence.map(|value| value.to_string());
         [
             self.url,
@@ -151,6 +162,15 @@ impl ExportedPage {
             meta.from.join(" "),
             stored.data.unwrap_or_default(),
             meta.content_type.unwrap_or_default(),
+            stored.sketch.unwrap_or_default(),
+            self.site_lines.to_string(),
+            meta.language_score.map(|score| score.to_string()).unwrap_or_default(),
+            meta.canonical.unwrap_or_default(),
+            alternates,
+            meta.picture.unwrap_or_default(),
+            meta.declared_type.unwrap_or_default(),
+            meta.reservations.join("; "),
+            meta.against.join(" "),
         ]
     }
 
@@ -280,5 +300,43 @@ impl<'s> Export<'s> {
         let page = ExportedPage::from(page);
         let (text, site_lines) = (cleaned.text, cleaned.removed);
         Ok(Some(ExportedPage { stored, sighted, text, site_lines, ..page }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_each_key_of_the_json_as_a_column_and_its_value_there() {
+        let mut page = ExportedPage::from(StoredPage {
+            url: "http://a.example/".into(),
+            meta:
+                r#"{"against":["one","two"],"reservations":["noai"],"from":["http://b.example/"]}"#
+                    .into(),
+            ..StoredPage::default()
+        });
+        page.meta.language_score = Some(0.5);
+        page.stored.sketch = Some("0f".into());
+        let json = serde_json::to_value(&page).unwrap();
+        for (name, _) in json.as_object().unwrap() {
+            assert!(CSV_COLUMNS.contains(&name.as_str()), "no column {name}");
+        }
+        let row = page.csv_row();
+        for (name, value) in [
+            ("url", "http://a.example/"),
+            ("host", "a.example"),
+            ("against", "one two"),
+            ("reservations", "noai"),
+            ("from", "http://b.example/"),
+            ("language_score", "0.5"),
+            ("sketch", "0f"),
+            ("site_lines", "0"),
+            ("alternates", "{}"),
+            ("data", ""),
+        ] {
+            let at = CSV_COLUMNS.iter().position(|column| *column == name).unwrap();
+            assert_eq!(row[at], value, "{name}");
+        }
     }
 }

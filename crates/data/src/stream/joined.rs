@@ -4,24 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::counts::Counts;
 use super::cursor::{Cursor, Position};
-use super::event::PageEvent;
 use super::reader::{DirStream, ReadEvent};
 use super::render::Fields;
+use super::streamed::Streamed;
 use crate::error::{Error, Result};
-use crate::export::ExportedPage;
-
-/// An event with its cursor and, if the page is kept after it, the page's fields.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Streamed {
-    /// The position after the event.
-    pub cursor: Cursor,
-    /// The event.
-    pub event: PageEvent,
-    /// The page. `None` for other events, if the page has left since, which a later event reports, or if the
-    /// directory has no text of it. Its counts are those of the last look at the log; without an index of each
-    /// directory they are unknown, and its times are empty.
-    pub page: Option<ExportedPage>,
-}
 
 /// A reader of events: those of each directory in durable order, and those of several directories by their times.
 #[derive(Debug)]

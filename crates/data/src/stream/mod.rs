@@ -10,15 +10,17 @@ mod log;
 mod page;
 mod reader;
 mod render;
+mod streamed;
 
 use std::path::Path;
 
 pub use self::cursor::Cursor;
 pub use self::event::{EventKind, EventOf, PageEvent};
-pub use self::joined::{Stream, Streamed};
+pub use self::joined::Stream;
 pub use self::log::EventLog;
 pub use self::reader::FOLLOW_INTERVAL;
 pub use self::render::{Fields, StreamFormat};
+pub use self::streamed::Streamed;
 
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::event::EventKind;
-use super::joined::Streamed;
+use super::streamed::Streamed;
 use crate::error::{Error, Result};
 use crate::spelling::did_you_mean;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::archive::{ArchiveFile, index};
 use super::sorted::SortedLines;
-use super::{ArchiveFile, index};
 use crate::error::{Context, Error, Result};
 use crate::files::{NewFile, open_stored};
 

@@ -1,6 +1,7 @@
 //! Packs the archive of a data directory into one WACZ file (Web Archive Collection Zipped, version 1.1.1): the WARC
 //! files, a compressed CDXJ index, and the list of kept pages. Other programs replay it, discarded pages included.
 
+mod archive;
 mod beside;
 mod cdxj;
 mod output;
@@ -9,24 +10,18 @@ mod sorted;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 
-use hapax_dedup::Policy;
-use hapax_extract::Recipe;
-use hapax_warc::Members;
 use serde_json::json;
 
+use self::archive::{archive_files, index};
 pub use self::beside::{count_cdxj, remove_cdxj, write_cdxj};
+use self::cdxj::Blocks;
 pub use self::cdxj::is_replayed;
-use self::cdxj::{Blocks, line_of};
 use self::package::Package;
 use self::sorted::SortedLines;
-use crate::archived::MAX_RECORD;
 use crate::corpus::{Corpus, CorpusDir};
 use crate::error::{Context, Error, Result};
 use crate::files::open_stored;
-use crate::positions::{PagePosition, read_position};
-use crate::tables::read_only;
 
 /// Counts of a written WACZ file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,14 +30,6 @@ pub struct WaczCounts {
     pub records: u64,
     /// Kept pages in the list of pages.
     pub pages: u64,
-}
-
-/// A file of the archive, and its committed length.
-#[derive(Debug)]
-struct ArchiveFile {
-    path: PathBuf,
-    name: String,
-    length: u64,
 }
 
 /// Writes the archives of a corpus to `out`. Beside a running crawl they end at the last commit. Of several directories,
@@ -95,67 +82,6 @@ fn add_file<W: Write + Seek>(package: &mut Package<W>, path: &str, mut file: Fil
     file.seek(SeekFrom::Start(0))?;
     package.add(path, length, file)?;
     Ok(())
-}
-
-/// Returns the files of the archive up to its committed end.
-fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
-    let folder = data.join("pages");
-    let mut end = None;
-    if let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? {
-        let position: PagePosition = read_position(&store.payload())?;
-        end = Some((position.warc_file, position.warc_length));
-    }
-    let mut files = Vec::new();
-    for number in 1.. {
-        let name = format!("pages-{number:05}.warc.gz");
-        let path = folder.join(&name);
-        let Ok(found) = std::fs::metadata(&path).map(|meta| meta.len()) else { break };
-        let length = match end {
-            Some((last, _)) if number > last => break,
-            Some((last, length)) if number == last && found < length => {
-                let what = format!("{}: has {found} of {length} committed bytes", path.display());
-                return Err(Error::Damaged(what));
-            }
-            Some((last, length)) if number == last => length,
-            _ => found,
-        };
-        files.push(ArchiveFile { path, name, length });
-    }
-    if files.is_empty() {
-        return Err(Error::Invalid(format!(
-            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
-            data.display()
-        )));
-    }
-    Ok(files)
-}
-
-/// Adds a line for each record of a file. Returns their number; `None` if `stop` ended it.
-fn index(
-    file: &ArchiveFile,
-    lines: &mut SortedLines,
-    stop: impl Fn() -> bool,
-) -> Result<Option<u64>> {
-    let name = || file.path.display().to_string();
-    let input = open_stored(&file.path).with_context(name)?;
-    let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
-    let mut records = 0;
-    while !stop() {
-        match members.next_member() {
-            Ok(Some(member)) => {
-                if let Some(line) = line_of(&member, &file.name)? {
-                    lines.add(line)?;
-                    records += 1;
-                }
-            }
-            Ok(None) => return Ok(Some(records)),
-            Err(error) => {
-                let at = members.offset();
-                return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
-            }
-        }
-    }
-    Ok(None)
 }
 
 /// Writes the list of kept pages: a header, and an object a page. Returns their number.

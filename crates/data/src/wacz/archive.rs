@@ -1,0 +1,84 @@
+//! The files of an archive, and the lines of their index.
+
+use std::path::{Path, PathBuf};
+
+use hapax_dedup::Policy;
+use hapax_extract::Recipe;
+use hapax_warc::Members;
+
+use super::cdxj::line_of;
+use super::sorted::SortedLines;
+use crate::archived::MAX_RECORD;
+use crate::error::{Context, Error, Result};
+use crate::files::open_stored;
+use crate::positions::{PagePosition, read_position};
+use crate::tables::read_only;
+
+/// A file of the archive, and its committed length.
+#[derive(Debug)]
+pub(super) struct ArchiveFile {
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+    pub(super) length: u64,
+}
+
+/// Returns the files of the archive up to its committed end.
+pub(super) fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
+    let folder = data.join("pages");
+    let mut end = None;
+    if let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? {
+        let position: PagePosition = read_position(&store.payload())?;
+        end = Some((position.warc_file, position.warc_length));
+    }
+    let mut files = Vec::new();
+    for number in 1.. {
+        let name = format!("pages-{number:05}.warc.gz");
+        let path = folder.join(&name);
+        let Ok(found) = std::fs::metadata(&path).map(|meta| meta.len()) else { break };
+        let length = match end {
+            Some((last, _)) if number > last => break,
+            Some((last, length)) if number == last && found < length => {
+                let what = format!("{}: has {found} of {length} committed bytes", path.display());
+                return Err(Error::Damaged(what));
+            }
+            Some((last, length)) if number == last => length,
+            _ => found,
+        };
+        files.push(ArchiveFile { path, name, length });
+    }
+    if files.is_empty() {
+        return Err(Error::Invalid(format!(
+            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
+            data.display()
+        )));
+    }
+    Ok(files)
+}
+
+/// Adds a line for each record of a file. Returns their number; `None` if `stop` ended it.
+pub(super) fn index(
+    file: &ArchiveFile,
+    lines: &mut SortedLines,
+    stop: impl Fn() -> bool,
+) -> Result<Option<u64>> {
+    let name = || file.path.display().to_string();
+    let input = open_stored(&file.path).with_context(name)?;
+    let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
+    let mut records = 0;
+    while !stop() {
+        match members.next_member() {
+            Ok(Some(member)) => {
+                if let Some(line) = line_of(&member, &file.name)? {
+                    lines.add(line)?;
+                    records += 1;
+                }
+            }
+            Ok(None) => return Ok(Some(records)),
+            Err(error) => {
+                let at = members.offset();
+                return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
+            }
+        }
+    }
+    Ok(None)
+}
