@@ -192,9 +192,14 @@ fn read_as_one(benches: &[Bench], kept: &BTreeMap<String, Vec<String>>, discarde
         let url = event["url"].as_str().unwrap().to_owned();
         match event["event"].as_str().unwrap() {
             "kept" | "changed" | "restored" => {
-                let page = pages.iter().find(|page| page["url"] == url.as_str());
-                let page = page.unwrap_or_else(|| panic!("{event} was kept later too"));
-                assert_eq!((&event["copies"], &event["data"]), (&page["copies"], &page["data"]));
+                // A better page may have replaced it later; then a later event removes it.
+                if let Some(page) = pages.iter().find(|page| page["url"] == url.as_str()) {
+                    for name in
+                        ["copies", "hosts", "first_seen", "last_seen", "fingerprint", "data"]
+                    {
+                        assert_eq!(event[name], page[name], "{name}: {event}");
+                    }
+                }
                 streamed.insert(url)
             }
             _ => streamed.remove(&url),

@@ -126,8 +126,7 @@ const MAX_NAME: usize = 80;
 
 impl ExportedPage {
     /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` and `alternates`
-    /// are JSON, `from` has
-    /// URLs separated by spaces.
+    /// are JSON, `from` and `against` are separated by spaces.
     pub fn csv_row(self) -> [String; CSV_COLUMNS.len()] {
         let (meta, sighted, stored) = (self.meta, self.sighted, self.stored);
         let from = serde_json::to_string(&meta.metadata_from).unwrap_or_default();
