@@ -146,9 +146,9 @@ impl Streamed {
         let Value::Object(mut object) = serde_json::to_value(page)? else { return Ok(Map::new()) };
         let unknown = page.sighted.first_seen.is_empty();
         object.retain(|name, _| {
-            !matches!(name.as_str(), "id" | "url")
-                && !(unknown && COUNTS.contains(&name.as_str()))
-                && fields.has(name)
+            let name = name.as_str();
+            let is_left_out = matches!(name, "id" | "url") || unknown && COUNTS.contains(&name);
+            !is_left_out && fields.has(name)
         });
         Ok(object)
     }
