@@ -337,7 +337,7 @@ mod tests {
         for id in [1, 4, 77] {
             store.remove(id);
             assert!(
-                store.state().ready.get(&id).is_none() && !store.state().pending.contains_key(&id)
+                !store.state().ready.contains_key(&id) && !store.state().pending.contains_key(&id)
             );
         }
         store.erase().unwrap();
