@@ -123,13 +123,14 @@ fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
 fn bar(common: &Common, args: &ExportArgs, corpus: &Corpus<'_>) -> Option<ProgressBar> {
     let prints = args.output.as_deref().is_none_or(|path| path == Path::new("-"));
     let hidden = common.quiet || common.no_progress || !std::io::stderr().is_terminal();
+    let hidden = hidden || prints && std::io::stdout().is_terminal();
     let total = match args.discards {
         true => corpus.heads().iter().map(|heads| heads.rows.discarded().count() as u64).sum(),
         false => corpus.len(),
     };
     let style =
         ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} pages, {eta} left");
-    let style = style.ok().filter(|_| !hidden && !(prints && std::io::stdout().is_terminal()))?;
+    let style = style.ok().filter(|_| !hidden)?;
     Some(ProgressBar::new(total).with_style(style))
 }
 
