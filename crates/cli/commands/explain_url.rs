@@ -233,7 +233,8 @@ impl Judge {
         }
         self.robots(&url, &mut report);
         let logged = logged.as_ref();
-        self.inlinks(&url, logged, stored, &mut report);
+        let queued = entry.as_ref().map(|(_, entry)| entry);
+        self.inlinks(&url, queued, logged, stored, &mut report);
         self.known(&url, entry, logged, stored.map(|stored| &*stored.fate), &mut report);
         report
     }
@@ -291,23 +292,24 @@ impl Judge {
         }
     }
 
-    /// The pages that led to an address: as of now, or as the logs and the index have them.
+    /// The pages that led to an address, as queue, logs and index have them, or an upgrade found them.
     fn inlinks(
         &self,
         url: &Url,
+        entry: Option<&Entry>,
         logged: Option<&Skipped>,
         stored: Option<&Stored>,
         report: &mut Report,
     ) {
-        let frontier = self.frontier.as_ref();
-        report.from = frontier.and_then(|f| f.inlinks(url.as_str()).ok()).unwrap_or_default();
-        for earlier in [logged.map(|line| &line.from), stored.map(|stored| &stored.from)] {
-            if let Some(earlier) = earlier.filter(|_| report.from.is_empty()) {
-                report.from.clone_from(earlier);
-            }
-        }
-        let complete = frontier.is_none_or(|f| f.has_all_inlinks().unwrap_or(true));
-        if !complete {
+        let queued = entry.and_then(|entry| entry.from.as_ref()).map(|from| vec![from.to_string()]);
+        let logged = logged.map(|line| line.from.clone()).filter(|from| !from.is_empty());
+        let stored = stored.map(|stored| stored.from.clone()).filter(|from| !from.is_empty());
+        report.from = queued.or(logged).or(stored).unwrap_or_default();
+        let Some(frontier) = self.frontier.as_ref().filter(|_| report.from.is_empty()) else {
+            return;
+        };
+        report.from = frontier.found_inlinks(url.as_str()).unwrap_or_default();
+        if !frontier.has_all_inlinks().unwrap_or(true) {
             let hint =
                 "an earlier version did not keep them; `crawl upgrade` finds them in the archive";
             report.say("inlinks", hint);

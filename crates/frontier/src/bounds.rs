@@ -19,7 +19,8 @@ pub enum Pushed {
 }
 
 pub(crate) fn bytes_of(entry: &Entry) -> u64 {
-    entry.url.as_str().len() as u64 + ROW_BYTES
+    let from = entry.from.as_ref().map_or(0, |from| from.len());
+    (entry.url.as_str().len() + from) as u64 + ROW_BYTES
 }
 
 /// Bytes of all queued URLs, those in flight included.

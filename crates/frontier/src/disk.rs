@@ -16,9 +16,9 @@ use crate::Entry;
 use crate::bounds::QueueBytes;
 use crate::entry::CLASSES;
 use crate::error::{Error, Result};
+use crate::found_inlinks::{FoundInlinks, referrers};
 use crate::guard::{ADVICE, guarded};
 use crate::host::{class_of, host_hash, number_of, sequence};
-use crate::inlinks::{self, NewInlinks};
 use crate::read_only::ReadOnlyFile;
 
 const VERSION: u64 = 1;
@@ -27,7 +27,7 @@ const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const NEXT: &str = "next";
 const COUNTED: &str = "counted";
 const FIRST: u64 = 1;
-/// Set if the inlinks of all URLs were stored, not only those of the runs since an update.
+/// Set if no run was made by a version that kept no inlinks, or an upgrade added those.
 pub(crate) const ALL_INLINKS: &str = "all_inlinks";
 /// URL key -> state (one byte).
 const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
@@ -55,7 +55,6 @@ pub(crate) struct Batch {
     pub(crate) dequeued: Vec<(u64, u64)>,
     pub(crate) hosts: Vec<String>,
     pub(crate) notes: Vec<(String, &'static str, Vec<u8>)>,
-    pub(crate) inlinks: NewInlinks,
 }
 
 impl Batch {
@@ -64,7 +63,6 @@ impl Batch {
             && self.queued.is_empty()
             && self.dequeued.is_empty()
             && self.notes.is_empty()
-            && self.inlinks.is_empty()
     }
 }
 
@@ -226,14 +224,14 @@ impl Disk {
         })
     }
 
-    pub(crate) fn inlinks(&self, key: UrlKey, batches: &[&NewInlinks]) -> Result<Vec<String>> {
-        self.read(|txn| inlinks::referrers(key, txn, batches))
+    pub(crate) fn found_inlinks(&self, key: UrlKey) -> Result<Vec<String>> {
+        self.read(|txn| referrers(key, txn))
     }
 
     /// Adds inlinks that were found in the archive, and records that they are all.
-    pub(crate) fn complete_inlinks(&self, new: &NewInlinks, all: bool) -> Result<()> {
+    pub(crate) fn add_inlinks(&self, found: &FoundInlinks, all: bool) -> Result<()> {
         self.write(|txn| {
-            new.write(txn)?;
+            found.write(txn)?;
             if all {
                 txn.open_table(META)?.insert(ALL_INLINKS, [].as_slice())?;
             }
@@ -377,16 +375,8 @@ impl Disk {
         }
     }
 
-    /// Returns the URLs that have enough inlinks.
-    pub(crate) fn commit(
-        &self,
-        batch: &Batch,
-        counters: Counters,
-        payload: &[u8],
-    ) -> Result<Vec<UrlKey>> {
-        let mut full = Vec::new();
+    pub(crate) fn commit(&self, batch: &Batch, counters: Counters, payload: &[u8]) -> Result<()> {
         self.write(|txn| {
-            full = batch.inlinks.write(txn)?;
             {
                 let mut urls = txn.open_table(URLS)?;
                 for (key, state) in &batch.states {
@@ -431,8 +421,7 @@ impl Disk {
                 meta.insert("recent_bytes", recent.to_le_bytes().as_slice())?;
             }
             Ok(())
-        })?;
-        Ok(full)
+        })
     }
 
     /// Makes the file one of a version that kept no inlinks.

@@ -12,9 +12,10 @@ use crate::bounds::{Pushed, QueueBytes, UNCOUNTED_BYTES, bytes_of, find_place};
 use crate::disk::{ALL_INLINKS, Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Options, RECENT};
 use crate::error::{Error, Result};
+use crate::found_inlinks::FoundInlinks;
 use crate::frontier::Frontier;
 use crate::host::{Host, class_of, host_hash, sequence};
-use crate::inlinks::{InlinkFilter, NewInlinks};
+use crate::inlinks::RecentInlinks;
 use crate::lease::{End, HostAnswer, Lease, LeaseCounts, Next};
 use crate::seen::Seen;
 
@@ -31,7 +32,7 @@ const FILE: &str = "frontier.redb";
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// # Complexity
-/// Memory: 56 MiB (16 for the cache of seen URLs, 8 for inlinks, 32 for redb), about 300 bytes a host, the heads of the queues, and
+/// Memory: 56 MiB (16 for the cache of seen URLs, 7 for inlinks, 32 for redb), about 300 bytes a host, the heads of the queues, and
 /// uncommitted changes. A head has up to 256 URLs of a host, fewer above 256 hosts and 8 from 8,192 hosts on; all
 /// heads take at most 16 MiB. Seen-set and queues are on disk. A push reads from disk unless the URL is cached. A
 /// lease and a completion are O(log hosts).
@@ -93,7 +94,7 @@ impl DiskFrontier {
             by_address: HashMap::new(),
             ready: BTreeSet::new(),
             batch: Batch::default(),
-            inlinks: InlinkFilter::default(),
+            inlinks: RecentInlinks::default(),
             committing: None,
             commits_done: 0,
             failed: false,
@@ -155,8 +156,8 @@ impl DiskFrontier {
         self.disk.position(host_hash(&host_key(url)), url.as_str())
     }
 
-    /// Returns whether the inlinks of all URLs were kept. A directory of an earlier version has those of later runs
-    /// only, until [`complete_inlinks`](Self::complete_inlinks) adds the others.
+    /// Returns whether inlinks were kept from the first run on. If not, [`add_inlinks`](Self::add_inlinks) can add
+    /// those of an archive.
     ///
     /// # Errors
     /// From the file.
@@ -165,14 +166,22 @@ impl DiskFrontier {
         Ok(self.disk.meta(ALL_INLINKS)?.is_some())
     }
 
-    /// Makes the inlinks durable that were added since the last commit, and nothing else. `all`: they and the stored
-    /// ones are all.
+    /// Stores inlinks that were found in an archive, at once. `all`: they are complete.
     ///
     /// # Errors
     /// From the file.
-    pub fn complete_inlinks(&self, all: bool) -> Result<()> {
-        let new = std::mem::take(&mut self.usable()?.batch.inlinks);
-        self.disk.complete_inlinks(&new, all)
+    pub fn add_inlinks(&self, found: &FoundInlinks, all: bool) -> Result<()> {
+        drop(self.usable()?);
+        self.disk.add_inlinks(found, all)
+    }
+
+    /// Returns [added](Self::add_inlinks) inlinks of a URL in normal form, the first one first.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn found_inlinks(&self, url: &str) -> Result<Vec<String>> {
+        drop(self.usable()?);
+        self.disk.found_inlinks(url_key(url))
     }
 
     fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
@@ -290,13 +299,14 @@ impl Frontier for DiskFrontier {
         Ok(self.disk.meta("payload")?.unwrap_or_default())
     }
 
-    fn push(&self, entry: Entry) -> Result<bool> {
+    fn push(&self, mut entry: Entry) -> Result<bool> {
         let mut state = self.usable()?;
         let key = url_key(entry.url.as_str());
         if self.is_known(&mut state, key)? {
             return Ok(false);
         }
         state.seen.insert(key);
+        state.inlinks.begin(key, &mut entry, None);
         self.enqueue(&mut state, key, entry);
         Ok(true)
     }
@@ -305,7 +315,9 @@ impl Frontier for DiskFrontier {
         let mut state = self.usable()?;
         let key = url_key(entry.url.as_str());
         if self.is_known(&mut state, key)? {
-            state.add_inlink(key, from);
+            if let Some(from) = from {
+                state.inlinks.add(key, from);
+            }
             return Ok(Pushed::Known);
         }
         let host = state.by_name.get(&host_key(&entry.url)).and_then(|&at| state.hosts.get(at));
@@ -314,20 +326,13 @@ impl Frontier for DiskFrontier {
             return Ok(Pushed::Full);
         }
         state.seen.insert(key);
-        state.add_inlink(key, from);
+        state.inlinks.begin(key, &mut entry, from);
         self.enqueue(&mut state, key, entry);
         Ok(Pushed::New)
     }
 
-    fn linked(&self, url: &Url, from: &Url) {
-        self.lock().add_inlink(url_key(url.as_str()), Some(from));
-    }
-
-    fn inlinks(&self, url: &str) -> Result<Vec<String>> {
-        let state = self.usable()?;
-        let mut batches: Vec<&NewInlinks> = state.uncommitted().map(|b| &b.inlinks).collect();
-        batches.reverse();
-        self.disk.inlinks(url_key(url), &batches)
+    fn inlinks(&self, entry: &Entry) -> Vec<String> {
+        self.lock().inlinks.of(entry)
     }
 
     fn push_again(&self, entry: Entry) -> Result<bool> {
@@ -507,9 +512,11 @@ impl Frontier for DiskFrontier {
         };
         let written = self.disk.commit(&batch, counters, payload);
         let mut state = self.lock();
-        let full = written.inspect_err(|_| state.failed = true)?;
+        if let Err(error) = written {
+            state.failed = true;
+            return Err(error);
+        }
         state.seen.end_commit();
-        state.inlinks.fill(&full);
         state.committing = None;
         state.commits_done += 1;
         // URLs that are on disk only can be read now.

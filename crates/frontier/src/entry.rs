@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use url::Url;
@@ -32,6 +33,8 @@ pub struct Entry {
     /// It comes before links of any depth, in the order of arrival: a redirect leads to it, a sitemap lists it as
     /// changed, or it is requested again. Not stored: the class in its queue number says the same.
     pub recent: bool,
+    /// The first page, redirect or sitemap that led to it; none for seeds.
+    pub from: Option<Arc<str>>,
 }
 
 pub(crate) const CLASSES: u8 = 8;
@@ -41,7 +44,14 @@ pub(crate) const RECENT: u8 = 1;
 impl Entry {
     /// A page that is `depth` links from a seed.
     pub fn page(url: Url, depth: u16) -> Self {
-        Self { url, depth, hops: 0, kind: EntryKind::Page, recent: false }
+        Self { url, depth, hops: 0, kind: EntryKind::Page, recent: false, from: None }
+    }
+
+    /// Sets the page, redirect or sitemap that led to it.
+    #[must_use]
+    pub fn from_page(self, from: &Url) -> Self {
+        let from = Some(Arc::from(from.as_str())).filter(|_| *from != self.url);
+        Self { from, ..self }
     }
 
     /// Returns the class in its host's queue; lower ones come first: seeds and the sitemaps that robots.txt names,
@@ -61,7 +71,7 @@ impl Entry {
         Self { kind: EntryKind::Sitemap, hops, ..Self::page(url, 0) }
     }
 
-    /// Encodes the entry: depth (2 bytes), kind and hops (1 byte), URL.
+    /// Encodes the entry: depth (2 bytes), kind and hops (1 byte), URL, and `from` after a line feed.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.depth.to_le_bytes().to_vec();
         let kind = match self.kind {
@@ -71,6 +81,11 @@ impl Entry {
         };
         bytes.push(self.hops.min(PROBE - 1) | kind);
         bytes.extend(self.url.as_str().as_bytes());
+        if let Some(from) = &self.from {
+            // A serialized URL has no line feed.
+            bytes.push(b'\n');
+            bytes.extend(from.as_bytes());
+        }
         bytes
     }
 
@@ -78,14 +93,17 @@ impl Entry {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (depth, rest) = bytes.split_first_chunk::<2>()?;
         let (hops, url) = rest.split_first()?;
-        let url = Url::parse(std::str::from_utf8(url).ok()?).ok()?;
+        let text = std::str::from_utf8(url).ok()?;
+        let (url, from) =
+            text.split_once('\n').map_or((text, None), |(url, from)| (url, Some(from)));
+        let (url, from) = (Url::parse(url).ok()?, from.map(Arc::from));
         let kind = match (hops & SITEMAP, hops & PROBE) {
             (0, 0) => EntryKind::Page,
             (0, _) => EntryKind::Probe,
             _ => EntryKind::Sitemap,
         };
         let depth = u16::from_le_bytes(*depth);
-        Some(Self { url, depth, hops: hops & (PROBE - 1), kind, recent: false })
+        Some(Self { url, depth, hops: hops & (PROBE - 1), kind, recent: false, from })
     }
 }
 
@@ -112,7 +130,7 @@ pub struct Options {
     /// ([`Frontier::push_link`](crate::Frontier::push_link)). [Recent](Entry::recent) links have a separate limit of
     /// the same size. [Requeued](crate::Frontier::push_again) recent entries do not count. Default 100,000.
     pub max_queued_per_host: u64,
-    /// Most bytes of queued links of all hosts. Each counts its URL and 64 bytes. Default 16 GiB.
+    /// Most bytes of queued links of all hosts. Each counts its URL, [`Entry::from`], and 64 bytes. Default 16 GiB.
     pub max_queue_bytes: u64,
 }
 

@@ -29,26 +29,20 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// Queues a link unless it was ever seen, within
     /// [`Options::max_queued_per_host`](crate::Options::max_queued_per_host) and
     /// [`Options::max_queue_bytes`](crate::Options::max_queue_bytes), and keeps `from`, the page or sitemap with the
-    /// link, as an [inlink](Self::inlinks). The default ignores the limits and the inlink and calls
+    /// link, as an [inlink](Self::inlinks). The default ignores the limits, keeps the first inlink, and calls
     /// [`push`](Self::push).
     ///
     /// # Errors
     /// From the file.
-    fn push_link(&self, entry: Entry, _from: Option<&Url>) -> Result<Pushed> {
+    fn push_link(&self, mut entry: Entry, from: Option<&Url>) -> Result<Pushed> {
+        entry.from = from.filter(|from| **from != entry.url).map(|from| from.as_str().into());
         Ok(if self.push(entry)? { Pushed::New } else { Pushed::Known })
     }
 
-    /// Keeps `from` as an [inlink](Self::inlinks) of a URL that is queued in another way, such as the target of a
-    /// redirect. Optional.
-    fn linked(&self, _url: &Url, _from: &Url) {}
-
-    /// Returns the first pages, redirects and sitemaps that lead to a URL in normal form, at most
-    /// [`MAX_INLINKS`](crate::MAX_INLINKS). A frontier that does not keep them returns none.
-    ///
-    /// # Errors
-    /// From the file.
-    fn inlinks(&self, _url: &str) -> Result<Vec<String>> {
-        Ok(Vec::new())
+    /// Returns the first pages, redirects and sitemaps that led to a leased entry, at most
+    /// [`MAX_INLINKS`](crate::MAX_INLINKS). A frontier may know the first one only.
+    fn inlinks(&self, entry: &Entry) -> Vec<String> {
+        entry.from.iter().map(|from| from.to_string()).collect()
     }
 
     /// Queues a seen URL again, unless it is queued now. Returns whether it was queued.

@@ -30,7 +30,8 @@ pub(crate) fn host_hash(name: &str) -> u64 {
 type Waiting = (u64, Entry, u8);
 
 fn bytes_of((_, entry, _): &Waiting) -> usize {
-    size_of::<Waiting>() + entry.url.as_str().len()
+    let from = entry.from.as_ref().map_or(0, |from| from.len());
+    size_of::<Waiting>() + entry.url.as_str().len() + from
 }
 
 /// The queued URLs of one class, sorted by sequence number.

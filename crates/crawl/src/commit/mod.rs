@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
-    Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts,
+    Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts, PageMeta,
     References, Rows, SkipReason, Skipped, TextCache, TextStore, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
@@ -85,6 +85,8 @@ pub(crate) struct Committer {
     pub(super) policy: hapax_dedup::Policy,
     pub(super) recipe: Recipe,
     pub(super) keeps_duplicates: bool,
+    /// The URL whose result is handled, and its inlinks.
+    leased: (String, Vec<String>),
     group: Group,
     cache: CacheNotice,
 }
@@ -163,6 +165,7 @@ impl Committer {
                 self.tell_known(known)?;
                 return Ok(Outcome::Known);
             }
+            self.leased = (url.to_owned(), self.inlinks(url)?);
             self.supersede(known, url)?;
             superseded = Some(known);
             self.look.changed = true;
@@ -324,10 +327,25 @@ impl Committer {
         self.skip_line(&Skipped { depth, sitemap, again, rule, flag, from, ..line })
     }
 
-    /// Returns the first pages, redirects and sitemaps that led to a URL.
-    pub(super) fn inlinks(&self, url: &str) -> Result<Vec<String>> {
-        let frontier = self.frontier.as_ref();
-        Ok(frontier.map(|frontier| frontier.inlinks(url)).transpose()?.unwrap_or_default())
+    /// Sets the inlinks of the URL whose result is handled next.
+    pub(crate) fn leased(&mut self, url: &str, inlinks: Vec<String>) {
+        self.leased = (url.to_owned(), inlinks);
+    }
+
+    /// Returns the first pages, redirects and sitemaps that led to a URL. A recrawl finds those of a known page in the
+    /// index.
+    pub(crate) fn inlinks(&self, url: &str) -> Result<Vec<String>> {
+        match &self.leased {
+            (leased, inlinks) if leased == url && !inlinks.is_empty() => Ok(inlinks.clone()),
+            _ if !self.look.on => Ok(Vec::new()),
+            _ => match (self.store.id_of(url.as_bytes())?, &self.search.earlier) {
+                (Some(id), Some(earlier)) => {
+                    let page = earlier.page(id)?;
+                    Ok(page.map(|page| PageMeta::from_json(&page.meta).from).unwrap_or_default())
+                }
+                _ => Ok(Vec::new()),
+            },
+        }
     }
 
     pub(crate) fn skip_line(&mut self, line: &Skipped) -> Result<()> {
@@ -337,7 +355,7 @@ impl Committer {
             let by_every_run = again == Again::Recrawl && self.seeds.holds(&line.url);
             line.again = Some(if by_every_run { Again::Seed } else { again });
             if line.from.is_empty() && line.count.is_none() {
-                line.from = frontier.inlinks(&line.url)?;
+                line.from = self.inlinks(&line.url)?;
             }
             self.seeds.skipped(&**frontier, &line);
         }

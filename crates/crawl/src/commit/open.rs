@@ -96,6 +96,7 @@ impl Committer {
             policy: parts.policy,
             recipe,
             keeps_duplicates: parts.keep_duplicates,
+            leased: Default::default(),
             group: Group::new(),
             cache: CacheNotice::default(),
         };

@@ -327,6 +327,13 @@ impl Writer {
         if no_page {
             self.url_rules.failed(&*self.frontier, &lease.entry.url)?;
         }
+        let inlinks = self.frontier.inlinks(&lease.entry);
+        self.committer.leased(lease.entry.url.as_str(), inlinks);
+        if !matches!(result, LeaseResult::Page(_) | LeaseResult::Unchanged { .. }) {
+            // Before the record of a page that is gone is removed.
+            let inlinks = self.committer.inlinks(lease.entry.url.as_str())?;
+            self.committer.leased(lease.entry.url.as_str(), inlinks);
+        }
         let end = self.handle(&mut lease, result)?;
         let url = lease.entry.url.clone();
         match self.committer.end(lease, end) {
@@ -486,8 +493,7 @@ impl Writer {
         if let Some(canonical) = &page.document.canonical
             && let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth)
         {
-            self.frontier.linked(&url, &page.url);
-            self.frontier.push(Entry::page(url, entry.depth))?;
+            self.frontier.push(Entry::page(url, entry.depth).from_page(&page.url))?;
         }
         Ok(())
     }

@@ -95,9 +95,9 @@ impl Writer {
                 self.committer.seeds.add(&url);
                 self.seeds.insert(url.clone());
                 let depth = from.depth;
-                self.frontier.linked(&url, &from.url);
-                let pushed =
-                    self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })?;
+                let pushed = self
+                    .frontier
+                    .push(Entry { hops, ..Entry::page(url.clone(), depth).from_page(&from.url) })?;
                 return Ok(pushed
                     || self.committer.store().id_of(url.as_str().as_bytes())?.is_some()
                     || self.frontier.is_waiting(url.as_str())?);
@@ -120,8 +120,8 @@ impl Writer {
             // Servers add session ids by redirects. The page is behind the redirect, so URL rules do not apply. It is
             // requested before further links, as browsers do: the session may expire, and the rules learn from pages.
             Admission::Admitted(url) | Admission::Repeats(url) => {
-                let target = Entry { hops, recent: true, ..Entry::page(url.clone(), depth) };
-                self.frontier.linked(&url, &from.url);
+                let page = Entry::page(url.clone(), depth).from_page(&from.url);
+                let target = Entry { hops, recent: true, ..page };
                 if self.frontier.push(target)? {
                     return Ok(true);
                 }

@@ -5,16 +5,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hapax_url::UrlKey;
-use url::Url;
-
 use crate::address::Address;
 use crate::bounds::QueueBytes;
 use crate::clock::Clock;
 use crate::disk::Batch;
 use crate::entry::Options;
 use crate::host::Host;
-use crate::inlinks::InlinkFilter;
+use crate::inlinks::RecentInlinks;
 use crate::seen::Seen;
 
 #[derive(Debug)]
@@ -28,7 +25,7 @@ pub(super) struct State {
     /// Hosts with URLs to lease, by the time of their next request.
     pub(super) ready: BTreeSet<(Instant, usize)>,
     pub(super) batch: Batch,
-    pub(super) inlinks: InlinkFilter,
+    pub(super) inlinks: RecentInlinks,
     /// The batch being written. Lookups read it like `batch` until it is on disk.
     pub(super) committing: Option<Arc<Batch>>,
     pub(super) commits_done: u64,
@@ -47,12 +44,6 @@ impl State {
     /// Returns the batches that may not be on disk yet, newest first.
     pub(super) fn uncommitted(&self) -> impl Iterator<Item = &Batch> {
         std::iter::once(&self.batch).chain(self.committing.as_deref())
-    }
-
-    pub(super) fn add_inlink(&mut self, key: UrlKey, from: Option<&Url>) {
-        if let Some(from) = from {
-            self.inlinks.add(&mut self.batch.inlinks, key, from);
-        }
     }
 
     pub(super) fn count_held(&mut self, index: usize) {

@@ -1,123 +1,126 @@
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
 use proptest::prelude::*;
 use url::Url;
 
 use super::*;
-use crate::{DiskFrontier, Entry, Frontier, Options, Pushed};
+use crate::{DiskFrontier, Entry, Frontier, Lease, Next, Options, Pushed};
 
 fn url(path: impl std::fmt::Display) -> Url {
     Url::parse(&format!("http://a.example/{path}")).unwrap()
 }
 
 fn open(folder: &std::path::Path) -> DiskFrontier {
-    DiskFrontier::open(folder, Options::default()).unwrap()
+    let (delay, address_delay) = (Duration::ZERO, Duration::ZERO);
+    let options = Options { delay, address_delay, max_queued_per_host: 1000, ..Options::default() };
+    DiskFrontier::open(folder, options).unwrap()
 }
 
 fn link(frontier: &DiskFrontier, from: &Url, to: &Url) -> Pushed {
     frontier.push_link(Entry::page(to.clone(), 1), Some(from)).unwrap()
 }
 
-#[test]
-fn the_first_inlinks_of_a_url_are_kept_before_and_after_commits() {
-    let folder = tempfile::tempdir().unwrap();
-    let frontier = open(folder.path());
-    let to = url("to");
-    assert_eq!(link(&frontier, &url(0), &to), Pushed::New);
-    for from in [0, 1] {
-        assert_eq!(link(&frontier, &url(from), &to), Pushed::Known);
+fn lease(frontier: &DiskFrontier) -> Option<Box<Lease>> {
+    match frontier.next(Instant::now() + Duration::from_secs(9)).unwrap() {
+        Next::Lease(lease) => Some(lease),
+        _ => None,
     }
-    let expected = |count: usize| (0..count).map(|n| url(n).to_string()).collect::<Vec<_>>();
-    assert_eq!(frontier.inlinks(to.as_str()).unwrap(), expected(2));
-    frontier.commit(b"").unwrap();
-    assert_eq!(frontier.inlinks(to.as_str()).unwrap(), expected(2));
-    for from in [1, 2, 3] {
-        link(&frontier, &url(from), &to);
-    }
-    assert_eq!(frontier.inlinks(to.as_str()).unwrap(), expected(MAX_INLINKS));
-    frontier.commit(b"").unwrap();
-    link(&frontier, &url(9), &to);
-    assert!(!frontier.is_dirty(), "a URL with enough inlinks costs no write");
-    drop(frontier);
-    let frontier = open(folder.path());
-    assert!(frontier.has_all_inlinks().unwrap());
-    assert_eq!(frontier.inlinks(to.as_str()).unwrap(), expected(MAX_INLINKS));
-    assert!(frontier.inlinks("http://a.example/other").unwrap().is_empty());
+}
+
+/// Leases the only queued URL.
+fn inlinks(frontier: &DiskFrontier) -> Vec<String> {
+    let lease = lease(frontier).unwrap();
+    let inlinks = frontier.inlinks(&lease.entry);
+    frontier.done(*lease, Duration::ZERO, Instant::now());
+    inlinks
+}
+
+fn urls(paths: &[&str]) -> Vec<String> {
+    paths.iter().map(|path| url(path).to_string()).collect()
 }
 
 #[test]
-fn links_to_itself_and_dropped_links_are_no_inlinks() {
+fn the_first_inlinks_of_a_url_are_kept_and_the_first_one_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { max_queued_per_host: 1, ..Options::default() };
-    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+    for (restart, expected) in [(false, &["1", "2", "3"][..]), (true, &["1"])] {
+        let mut frontier = open(folder.path());
+        let to = url(format!("to-{restart}"));
+        assert_eq!(link(&frontier, &url(1), &to), Pushed::New);
+        for from in [1, 2, 2, 3, 4] {
+            assert_eq!(link(&frontier, &url(from), &to), Pushed::Known);
+        }
+        frontier.commit(b"").unwrap();
+        if restart {
+            drop(frontier);
+            frontier = open(folder.path());
+        }
+        assert_eq!(inlinks(&frontier), urls(expected));
+        frontier.commit(b"").unwrap();
+        assert!(frontier.has_all_inlinks().unwrap());
+    }
+}
+
+#[test]
+fn links_to_itself_are_no_inlinks_and_seeds_have_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path());
     link(&frontier, &url(1), &url(1));
-    assert!(frontier.inlinks(url(1).as_str()).unwrap().is_empty());
-    assert_eq!(link(&frontier, &url(1), &url(2)), Pushed::Full);
-    assert!(frontier.inlinks(url(2).as_str()).unwrap().is_empty());
-    frontier.linked(&url(1), &url("moved"));
-    assert_eq!(frontier.inlinks(url(1).as_str()).unwrap(), [url("moved").as_str()]);
+    assert!(inlinks(&frontier).is_empty());
+    frontier.push(Entry::page(url(2), 0)).unwrap();
+    link(&frontier, &url(1), &url(2));
+    assert!(inlinks(&frontier).is_empty(), "a person named it");
+    frontier.push(Entry::page(url(3), 0).from_page(&url("moved"))).unwrap();
+    assert_eq!(inlinks(&frontier), urls(&["moved"]));
 }
 
 #[test]
-fn inlinks_between_two_commits_are_limited() {
-    let (mut filter, mut new) = (InlinkFilter::default(), NewInlinks::default());
-    for key in 0..MAX_CHANGED as u128 + 10 {
-        filter.add(&mut new, key, &url("from"));
-    }
-    assert_eq!(new.rows.len(), MAX_CHANGED);
-    // URLs that have a row still get further inlinks.
-    filter.add(&mut new, 5, &url("other"));
-    assert_eq!(new.rows[&5].length, 2);
+fn an_entry_with_an_inlink_is_decoded_as_it_was_and_one_of_before_has_none() {
+    let entry = Entry::page(url("to"), 3).from_page(&url("from?a=b"));
+    assert_eq!(Entry::decode(&entry.encode()), Some(entry));
+    let before = [&[3, 0, 0][..], b"http://a.example/to"].concat();
+    assert_eq!(Entry::decode(&before), Some(Entry::page(url("to"), 3)));
 }
 
 #[test]
-fn a_frontier_of_an_earlier_version_gets_its_inlinks_from_the_archive() {
-    let folder = tempfile::tempdir().unwrap();
-    let frontier = open(folder.path());
-    frontier.push(Entry::page(url("to"), 1)).unwrap();
-    frontier.commit(b"payload").unwrap();
-    drop(frontier);
-    crate::disk::Disk::open(&folder.path().join("frontier.redb")).unwrap().forget_all_inlinks();
-    let frontier = open(folder.path());
-    assert!(!frontier.has_all_inlinks().unwrap());
-    assert!(frontier.inlinks(url("to").as_str()).unwrap().is_empty());
-    frontier.linked(&url("to"), &url("from"));
-    frontier.complete_inlinks(false).unwrap();
-    assert!(!frontier.has_all_inlinks().unwrap(), "a killed upgrade begins again");
-    frontier.complete_inlinks(true).unwrap();
-    drop(frontier);
-    let frontier = open(folder.path());
-    assert!(frontier.has_all_inlinks().unwrap());
-    assert_eq!(frontier.inlinks(url("to").as_str()).unwrap(), [url("from").as_str()]);
-    assert_eq!(frontier.payload().unwrap(), b"payload");
+fn long_further_inlinks_are_not_kept() {
+    let (mut recent, to) = (RecentInlinks::default(), url("to"));
+    let key = url_key(to.as_str());
+    let mut entry = Entry::page(to, 1);
+    let long = url("x".repeat(MAX_BYTES));
+    recent.begin(key, &mut entry, Some(&long));
+    recent.add(key, &url("y".repeat(MAX_BYTES)));
+    recent.add(key, &url("short"));
+    assert_eq!(recent.of(&entry), [long.as_str(), url("short").as_str()]);
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn inlinks_are_the_first_distinct_referrers(
-        steps in proptest::collection::vec((0u8..12, 0u8..12, 0u8..8), 1..200),
+        steps in proptest::collection::vec((0u8..12, 0u8..12, any::<bool>()), 1..200),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let mut frontier = open(folder.path());
-        let mut expected: BTreeMap<u8, Vec<String>> = BTreeMap::new();
-        for (from, to, then) in steps {
-            link(&frontier, &url(from), &url(to));
-            let list = expected.entry(to).or_default();
-            let from = (from != to).then(|| url(from).to_string());
-            if let Some(from) = from.filter(|from| list.len() < MAX_INLINKS && !list.contains(from)) {
+        let frontier = open(folder.path());
+        let mut expected: HashMap<String, Vec<String>> = HashMap::new();
+        for (from, to, commit) in steps {
+            let (from, to) = (url(from), url(to));
+            let is_new = link(&frontier, &from, &to) == Pushed::New;
+            let list = expected.entry(to.to_string()).or_default();
+            let from = (from != to).then(|| from.to_string());
+            let is_first = list.is_empty() && !is_new;
+            if let Some(from) = from.filter(|from| !is_first && !list.contains(from) && list.len() < MAX_INLINKS) {
                 list.push(from);
             }
-            match then {
-                0 => frontier.commit(b"").unwrap(),
-                1 => {
-                    frontier.commit(b"").unwrap();
-                    drop(frontier);
-                    frontier = open(folder.path());
-                }
-                _ => {}
+            if commit {
+                frontier.commit(b"").unwrap();
             }
         }
-        for (to, list) in expected {
-            prop_assert_eq!(frontier.inlinks(url(to).as_str()).unwrap(), list);
+        for _ in 0..expected.len() {
+            let lease = lease(&frontier).unwrap();
+            let list = expected.remove(lease.entry.url.as_str()).unwrap();
+            prop_assert_eq!(frontier.inlinks(&lease.entry), list);
+            frontier.done(*lease, Duration::ZERO, Instant::now());
         }
     }
 }
