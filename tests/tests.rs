@@ -44,6 +44,8 @@ mod duplicates;
 mod causes;
 // The first pages that lead to a URL.
 mod inlinks;
+// Declared canonical addresses, beside the kept pages.
+mod canonical;
 // Fields and counts of an export.
 mod exported;
 // Changed decisions.

@@ -11,7 +11,7 @@ use super::sink::{Sink, Table};
 use crate::args::ListArgs;
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, line, number};
-use hapax_data::{Cluster, Row, Rows, clusters};
+use hapax_data::{CanonicalState, Cluster, DeclaredCluster, Row, Rows, clusters, declared_in};
 use hapax_report::Order;
 use hapax_report::{gone_told, members};
 
@@ -35,23 +35,29 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
     let whole = args.json || args.csv;
     let limit = args.limit.unwrap_or(if whole { usize::MAX } else { DEFAULT_ROWS });
     let page = clusters.into_iter().skip(args.offset).take(limit);
+    let texts = match &*args.data.dirs {
+        [data] => Some(hapax_report::texts(data)?),
+        _ => None,
+    };
+    let declared = |cluster: &Cluster<'_>| declared_in(cluster, &heads, texts.as_ref());
     let mut out = Sink::create(None)?;
     if args.csv {
-        return table(page, out);
+        return table(page, declared, out);
     }
     let mut shown = 0;
     for cluster in page {
         shown += 1;
         if args.json {
-            let mut pages = Vec::new();
-            for (rows, row) in &cluster.rows {
+            let (mut pages, found) = (Vec::new(), declared(&cluster)?);
+            for ((rows, row), member) in cluster.rows.iter().zip(&found.members) {
                 let entry = rows.entry(row)?;
                 pages.push(json!({"id": entry.id, "url": entry.url, "kind": entry.kind,
-                    "distance": entry.distance, "similarity": entry.similarity}));
+                    "distance": entry.distance, "similarity": entry.similarity,
+                    "canonical": member.canonical, "relation": member.relation}));
             }
-            let of = json!({"id": cluster.id, "url": cluster.url});
+            let of = json!({"id": cluster.id, "url": cluster.url, "canonical": found.kept});
             let mut row = json!({"of": of, "copies": cluster.copies, "redirects": cluster.redirects,
-                "bytes": cluster.bytes, "pages": pages});
+                "bytes": cluster.bytes, "canonical": found.canonical, "pages": pages});
             if let Some(object) = row.as_object_mut().filter(|_| cluster.gone) {
                 object.insert("of_gone".into(), true.into());
             }
@@ -60,9 +66,19 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
         }
         writeln!(out, "{}{}", line(&cluster.url, 110), gone_told(cluster.gone))?;
         writeln!(out, "  represents {}, {}", members(&cluster), bytes(cluster.bytes))?;
-        for (rows, row) in cluster.rows.iter().take(FEW_COPIES) {
-            let entry = rows.entry(row)?;
-            writeln!(out, "  {:>7}  {:<9} {}", entry.id, entry.kind, line(&entry.url, 100))?;
+        let found = declared(&cluster)?;
+        if found.canonical != CanonicalState::None {
+            writeln!(
+                out,
+                "  canonical: {}, {}",
+                found.canonical.as_str(),
+                found.canonical.describe()
+            )?;
+        }
+        for ((rows, row), member) in cluster.rows.iter().zip(&found.members).take(FEW_COPIES) {
+            let (entry, relation) = (rows.entry(row)?, member.relation.as_str());
+            let url = line(&entry.url, 100);
+            writeln!(out, "  {:>7}  {:<9} {relation:<11} {url}", entry.id, entry.kind)?;
         }
         if cluster.rows.len() > FEW_COPIES {
             writeln!(out, "           ... and {} more", cluster.rows.len() - FEW_COPIES)?;
@@ -108,7 +124,11 @@ fn sort(clusters: &mut [Cluster<'_>], order: Option<Order>, reverse: bool) {
 }
 
 /// Writes one row a copy, with its kept page.
-fn table<'a>(clusters: impl Iterator<Item = Cluster<'a>>, out: Sink) -> Result<u8> {
+fn table<'a>(
+    clusters: impl Iterator<Item = Cluster<'a>>,
+    declared: impl Fn(&Cluster<'a>) -> hapax_data::Result<DeclaredCluster>,
+    out: Sink,
+) -> Result<u8> {
     let mut table = Table::new(out);
     table.row([
         "of_id",
@@ -120,11 +140,14 @@ fn table<'a>(clusters: impl Iterator<Item = Cluster<'a>>, out: Sink) -> Result<u
         "distance",
         "similarity",
         "bytes",
+        "canonical",
+        "relation",
     ])?;
     for cluster in clusters {
+        let members = declared(&cluster)?.members;
         let of_id = cluster.id.map_or_else(String::new, |id| id.to_string());
         let (of_url, copies) = (cell(cluster.url), cluster.copies.to_string());
-        for (rows, row) in &cluster.rows {
+        for ((rows, row), member) in cluster.rows.iter().zip(&members) {
             let entry = rows.entry(row)?;
             let cells = [
                 of_id.clone(),
@@ -136,6 +159,8 @@ fn table<'a>(clusters: impl Iterator<Item = Cluster<'a>>, out: Sink) -> Result<u
                 entry.distance.map_or_else(String::new, |distance| distance.to_string()),
                 entry.similarity.map_or_else(String::new, |similarity| similarity.to_string()),
                 entry.bytes.to_string(),
+                member.canonical.as_str().to_owned(),
+                member.relation.as_str().to_owned(),
             ];
             table.row(cells.iter().map(String::as_str))?;
         }

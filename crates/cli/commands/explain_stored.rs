@@ -69,7 +69,7 @@ pub(super) fn find(
         },
     };
     let mut reservations = Vec::new();
-    let mut from = entry.map(|entry| entry.from.clone()).unwrap_or_default();
+    let mut from = entry.map(|entry| entry.links.from.clone()).unwrap_or_default();
     let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {

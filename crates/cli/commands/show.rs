@@ -94,7 +94,12 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
             writeln!(out, "differs    {}", line(phrase, 200))?;
         }
     }
-    for from in &entry.from {
+    let heads = Heads::new(&rows, store.as_ref());
+    let declared = hapax_data::canonical_of(&rows.line(&found)?, &entry.of.url, &heads)?;
+    if declared != hapax_data::CanonicalState::None {
+        writeln!(out, "canonical  {}", declared.describe())?;
+    }
+    for from in &entry.links.from {
         writeln!(out, "from       {}", line(from, 150))?;
     }
     if !entry.title.is_empty() {

@@ -3,7 +3,9 @@
 use std::time::SystemTime;
 
 use crate::error::Result;
-use hapax_data::{ComparedTexts, DecidedBy, DuplicateKind, PageMeta, compared_texts, round};
+use hapax_data::{
+    ComparedTexts, DecidedBy, DuplicateKind, PageLinks, PageMeta, compared_texts, round,
+};
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::StoredPage;
 use hapax_page::comparison::compare_pages;
@@ -372,14 +374,17 @@ impl Committer {
             evidence,
             page_type: meta.page_type,
             confidence: meta.confidence,
-            from: meta.from,
             title: page.map(|page| page.title.clone()).unwrap_or_default(),
             language: page.map(|page| page.language.clone()).unwrap_or_default(),
             host: Url::parse(&url).map(|url| host_key(&url)).unwrap_or_default(),
             bytes: page.map_or(0, |page| page.bytes),
             shared,
             different,
-            canonical: page.is_some_and(|page| page.canonical),
+            links: PageLinks {
+                from: meta.from,
+                canonical: page.is_some_and(|page| page.canonical),
+                canonical_url: meta.canonical.filter(|declared| *declared != url),
+            },
             warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
             ..Discarded::new(now(), id, url, kind, duplicate_of)
         };

@@ -51,7 +51,7 @@ impl Committer {
             other: String::new(),
             language: entry.language.clone(),
             stored_at: entry.warc.clone().unwrap_or_default(),
-            canonical: entry.canonical,
+            canonical: entry.links.canonical,
             page_text: None,
             meta: String::new(),
         };
@@ -89,7 +89,7 @@ impl Committer {
         let fetched = hapax_extract::Date::of_text(&entry.time);
         found.meta = PageMeta::of(&document, fetched)
             .with_against(against)
-            .with_from(entry.from.clone())
+            .with_from(entry.links.from.clone())
             .to_json();
         if !comparison_text.thin {
             found.other = document.other_text();

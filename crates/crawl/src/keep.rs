@@ -16,7 +16,7 @@ use super::commit::{Committer, place};
 use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
-use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, round};
+use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageLinks, round};
 
 /// The other page of a log line: a kept page, or a document of a reference.
 #[derive(Debug)]
@@ -210,8 +210,11 @@ impl Committer {
             bytes: page.response.body.len() as u64,
             shared,
             different,
-            from: self.inlinks(page.url.as_str())?,
-            canonical: page.document.canonical.as_ref() == Some(&page.url),
+            links: PageLinks {
+                from: self.inlinks(page.url.as_str())?,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
+                canonical_url: meta.canonical.filter(|url| url != page.url.as_str()),
+            },
             warc: location.as_ref().map(place),
             ..Discarded::new(time, id, page.url.as_str(), kind, of)
         };
@@ -285,7 +288,7 @@ impl Committer {
             let time = format_time(SystemTime::now());
             let line = Discarded {
                 host: lease.host.clone(),
-                from: self.inlinks(url)?,
+                links: PageLinks { from: self.inlinks(url)?, ..PageLinks::default() },
                 ..Discarded::new(time, id, url, DuplicateKind::Alias, of)
             };
             let line = line.with_cause();

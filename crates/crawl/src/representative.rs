@@ -54,7 +54,7 @@ impl Rank {
     /// Returns the rank of a discarded page that may replace a page of `site`.
     pub(super) fn of(entry: &Discarded, site: u64) -> Self {
         let own = site_of(Url::parse(&entry.url).ok().as_ref(), entry.url.as_bytes());
-        Self::new(&entry.url, entry.canonical && own == site, &entry.time, entry.bytes)
+        Self::new(&entry.url, entry.links.canonical && own == site, &entry.time, entry.bytes)
     }
 }
 

@@ -7,6 +7,7 @@ mod again;
 mod archive_sample;
 mod archived;
 mod calibration;
+mod canonical_state;
 mod cause;
 mod cause_report;
 mod closest;
@@ -58,6 +59,9 @@ pub use again::Again;
 pub use archive_sample::{ArchiveSample, sample_archive};
 pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
+pub use canonical_state::{
+    CanonicalState, DeclaredCluster, DeclaredMember, Relation, canonical_of, declared_in,
+};
 pub use cause::{CauseSet, WantedCause, causes_of};
 pub use cause_report::{CauseCount, CauseExample, CausePlace, CauseReport, DroppedUrls};
 pub use closest::{
@@ -81,7 +85,7 @@ pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};
 pub use forgotten::{Forgettable, Removal, removal};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{
-    Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence,
+    Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence, PageLinks,
     SitemapPart, Skipped,
 };
 pub use log::{Committed, Log};

@@ -79,6 +79,17 @@ pub struct Discarded {
     /// Why the text has this second address ([`hapax_url::Cause`]); empty without URLs, and in lines of before 0.3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cause: Vec<String>,
+    /// Addresses that lead to the page, and that it declares.
+    #[serde(flatten)]
+    pub links: PageLinks,
+    /// The page's location in pages/, as `FILE:OFFSET`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warc: Option<String>,
+}
+
+/// Addresses that lead to a page, and that it declares: fields of [`Discarded`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageLinks {
     /// The first pages, redirects and sitemaps that led to the page, as far as they were known when it was fetched.
     /// Empty for seeds and stored pages, and in lines of before 0.3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,9 +97,9 @@ pub struct Discarded {
     /// Whether the page declares itself as its canonical address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub canonical: bool,
-    /// The page's location in pages/, as `FILE:OFFSET`.
+    /// The canonical address that the page declares, if it is another one. Missing in lines of before 0.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warc: Option<String>,
+    pub canonical_url: Option<String>,
 }
 
 /// The evidence of a decision.
@@ -223,8 +234,7 @@ impl Discarded {
             shared: Vec::new(),
             different: Vec::new(),
             cause: Vec::new(),
-            from: Vec::new(),
-            canonical: false,
+            links: PageLinks::default(),
             warc: None,
         }
     }

@@ -130,6 +130,17 @@ impl<'a> Heads<'a> {
         Ok(self.store.map(|store| store.record(id)).transpose()?.flatten())
     }
 
+    /// Returns the record of a URL in normal form; `None` if it is unknown or the tables are missing.
+    pub fn record_of(&self, url: &str) -> Result<Option<Record>> {
+        let Some(store) = self.store else { return Ok(None) };
+        Ok(store.id_of(url.as_bytes())?.map(|id| store.record(id)).transpose()?.flatten())
+    }
+
+    /// Returns whether there are tables.
+    pub const fn has_tables(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// Returns the URL of a page, or the caller's key.
     pub fn url(&self, id: u64) -> Result<String> {
         let key = self.record(id)?.map(|record| String::from_utf8_lossy(&record.key).into_owned());
