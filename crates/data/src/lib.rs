@@ -63,7 +63,9 @@ pub use canonical_state::{
     CanonicalState, DeclaredCluster, DeclaredMember, Relation, canonical_of, declared_in,
 };
 pub use cause::{CauseSet, WantedCause, causes_of};
-pub use cause_report::{CauseCount, CauseExample, CausePlace, CauseReport, DroppedUrls};
+pub use cause_report::{
+    CauseCount, CauseExample, CausePattern, CausePlace, CauseReport, DroppedUrls,
+};
 pub use closest::{
     ClosestPage, KeptPage, NEAR_MISSES, NearMiss, NearMissOptions, NearMissTotals, NearMisses,
     SameValue,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use hapax_data::{CauseCount, CausePlace, CauseReport, DroppedUrls};
+use hapax_data::{CauseCount, CausePattern, CausePlace, CauseReport, DroppedUrls};
 
 use crate::text::{bytes, counted, escape, line, number};
 
@@ -99,7 +99,11 @@ pub fn write_causes(report: &CauseReport, out: &mut dyn Write) -> std::io::Resul
             let (duplicates, pages) = (number(*duplicates), number(*pages));
             writeln!(out, "    {duplicates:>9} of {pages:>9}  {}", line(place, 80))?;
         }
-        if let Some(example) = cause.examples.first() {
+        for CausePattern { pattern, duplicates, example } in &cause.patterns {
+            writeln!(out, "    {:>9}  {}", number(*duplicates), line(pattern, 80))?;
+            writeln!(out, "    {} = {}", line(&example.url, 110), line(&example.of, 110))?;
+        }
+        if let Some(example) = cause.examples.first().filter(|_| cause.patterns.is_empty()) {
             writeln!(out, "    {} = {}", line(&example.url, 110), line(&example.of, 110))?;
         }
     }

@@ -4,6 +4,9 @@ use serde::Serialize;
 
 use crate::reason::SkipReason;
 
+/// Longest address of an example, in bytes.
+pub(super) const MAX_EXAMPLE: usize = 512;
+
 /// A cause, and its duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CauseCount {
@@ -28,6 +31,20 @@ pub struct CauseCount {
     pub places: Vec<CausePlace>,
     /// Addresses of discarded and kept pages.
     pub examples: Vec<CauseExample>,
+    /// Of `other`: the versions by which addresses differ, those with the most duplicates first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<CausePattern>,
+}
+
+/// A pattern of addresses with the same text, such as `/v1/ beside /v2/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CausePattern {
+    /// The pattern: the part of the discarded address, and that of the kept one.
+    pub pattern: String,
+    /// Discarded pages with it.
+    pub duplicates: u64,
+    /// One of them.
+    pub example: CauseExample,
 }
 
 /// A folder of a host in which pages have a cause.

@@ -5,6 +5,7 @@
 //! memory is bounded: [`MAX_CAUSES`], [`MAX_PLACES`], [`MAX_HASHES`].
 
 mod count;
+mod pattern;
 mod place;
 mod variants;
 
@@ -16,8 +17,10 @@ use hapax_url::{Cause, address_causes};
 use serde::Serialize;
 use url::Url;
 
-pub use self::count::{CauseCount, CauseExample, CausePlace, DroppedUrls};
+pub use self::count::{CauseCount, CauseExample, CausePattern, CausePlace, DroppedUrls};
 
+use self::count::MAX_EXAMPLE;
+use self::pattern::Patterns;
 use self::place::{Counts, Places, place_of};
 use crate::committed::skipped_lines;
 use crate::error::Result;
@@ -36,8 +39,6 @@ const MAX_HASHES: usize = 2_000_000;
 const MAX_RULES: usize = 1_000;
 /// Pairs of addresses of each cause.
 const EXAMPLES: usize = 3;
-/// Longest address of an example, in bytes.
-const MAX_EXAMPLE: usize = 512;
 /// Places of each cause, those with the most duplicates.
 const SHOWN_PLACES: usize = 10;
 /// Name of the parameters beyond [`MAX_CAUSES`].
@@ -67,6 +68,7 @@ struct Group {
     bytes: u64,
     examples: Vec<CauseExample>,
     places: Places,
+    patterns: Patterns,
 }
 
 #[derive(Debug, Default)]
@@ -152,6 +154,9 @@ impl Builder {
                 continue;
             }
             group.counts.duplicates += 1;
+            if *cause == Cause::Other {
+                group.patterns.add(&entry.url, &entry.of.url);
+            }
             let (at, is_new) = group.places.at(&place, may_grow);
             at.duplicates += 1;
             self.places += usize::from(is_new);
@@ -240,6 +245,7 @@ impl Builder {
                     requests: group.counts.duplicates + group.redirects,
                     places: group.places.shown(SHOWN_PLACES),
                     examples: group.examples,
+                    patterns: group.patterns.shown(),
                 }
             })
             .collect();

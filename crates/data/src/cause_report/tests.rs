@@ -127,3 +127,21 @@ fn places_and_parameters_beyond_the_limits_are_counted_together() {
     let others = &builder.groups[&Cause::parameter(OTHERS)];
     assert_eq!(others.counts.duplicates, MAX_CAUSES as u64);
 }
+
+#[test]
+fn versions_of_documentation_are_patterns_of_other_addresses() {
+    let kept = ["http://a.example/docs/2.0/x", "http://a.example/docs/2.0/y", "http://a.example/z"];
+    let lines = [
+        ("http://a.example/docs/1.0/x", kept[0], 10),
+        ("http://a.example/docs/1.0/y", kept[1], 10),
+        ("http://a.example/docs/stable/x", kept[0], 10),
+        ("http://a.example/about-us/zz", kept[2], 10),
+    ];
+    let report = report(&directory(&kept, &lines));
+    let other = of(&report, "other");
+    let patterns: Vec<(&str, u64)> =
+        other.patterns.iter().map(|of| (&*of.pattern, of.duplicates)).collect();
+    assert_eq!(other.duplicates, 4);
+    assert_eq!(patterns, [("/1.0/ beside /2.0/", 2), ("/stable/ beside /2.0/", 1)]);
+    assert_eq!(other.patterns[0].example.url, "http://a.example/docs/1.0/x");
+}
