@@ -230,6 +230,39 @@ fn a_copy_of_what_a_recheck_takes_back_is_a_copy_of_that() {
 }
 
 #[test]
+fn of_two_discarded_pages_a_recheck_keeps_the_one_that_a_crawl_keeps() {
+    let text = |more: &str| html(format!("<h1>Story</h1><p>{} {more}</p>", prose(7, 14)));
+    let more = "One more sentence was added at the end by an editor of the paper.";
+    let (worse, better) = ("/story?page=2&x=1", "/b");
+    let links = format!("{more} <a href='{worse}'>a</a> <a href={better}>b</a>");
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), text(&links)),
+        (worse.to_owned(), text("")),
+        (better.to_owned(), text("")),
+    ]));
+    let seeds = [server.url("/")];
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&seeds, &["--concurrency", "1"])), 0);
+    assert_eq!(bench.kept(), [server.url("/")]);
+    let strict = ["--similarity-same-host", "0.995", "--similarity", "0.995"];
+    let said = bench.run(&[&["duplicates", "recheck", "--apply"], &strict[..]].concat());
+    assert!(
+        said.contains("1 page more would be kept") && said.contains("1 discarded for another page"),
+        "{said}"
+    );
+    bench.checked();
+    let crawled = Bench::new();
+    assert_eq!(code(&crawled.crawl(&seeds, &[&["--concurrency", "1"], &strict[..]].concat())), 0);
+    assert_eq!(bench.kept(), crawled.kept());
+    assert!(bench.kept().contains(&server.url(better)), "{:?}", bench.kept());
+    let rows = json_lines(bench.run(&["duplicates", "list", "--json"]).as_bytes());
+    let last = rows.iter().max_by_key(|row| row["id"].as_u64()).unwrap();
+    assert_eq!(last["of"]["url"].as_str(), Some(&*server.url(better)));
+    let said = bench.run(&[&["duplicates", "recheck"], &strict[..]].concat());
+    assert!(said.contains("0 pages more would be kept, 0 more discarded."), "{said}");
+}
+
+#[test]
 fn a_change_beside_a_running_crawl_goes_through_its_spool() {
     let (bench, server) = crawled();
     let slow = Server::slow(
