@@ -298,7 +298,7 @@ fn a_reference_of_another_recipe_or_that_is_missing_or_damaged_is_refused() {
     assert_eq!((exit, said.contains("a file: no store there")), (1, true), "{said}");
     let (exit, said) = refused(&reference, &["--recipe", "token-window-4"]);
     assert_eq!(exit, 1, "{said}");
-    assert!(said.contains("token-window-4-5") && said.contains("content-words-tf-5"), "{said}");
+    assert!(said.contains("token-window-4-6") && said.contains("content-words-tf-6"), "{said}");
     assert!(said.contains("--recipe"), "{said}");
     let (exit, said) = pages(&reference, &["--against", reference.to_str().unwrap()], &offered());
     assert_eq!(exit, 1);

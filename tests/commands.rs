@@ -98,6 +98,13 @@ fn fingerprints_of_a_recipe_never_change() {
         ("character-4-grams-5", "20595344acd94e7d", "0adbb9389ba3700a"),
         ("characters-and-values-5", "cb0e747db888fa11", "99d6b86123552ad8"),
         ("content-words-images-5", "8948684d28caa91f", "b9fbbf6379aafdc4"),
+        ("content-words-tf-6", "89c8284d28eaa91f", "b9fbbf6379aafdc4"),
+        ("segmented-words-fnv1-utf16-6", "d89cc01ceafbac7e", "0f63bd07b501f057"),
+        ("stopword-shingles-6", "80c9bfb56ff14d8f", "e5d61e0b08bb4d3c"),
+        ("token-window-4-6", "f13fd0d6e6216b91", "941ca8951ea4a845"),
+        ("character-4-grams-6", "20595344acd94e7d", "0adbb9389ba3700a"),
+        ("characters-and-values-6", "cb0e747db888fa11", "99d6b86123552ad8"),
+        ("content-words-images-6", "8948684d28caa91f", "b9fbbf6379aafdc4"),
     ] {
         let args = ["fingerprint", "--recipe", recipe];
         let output = crawl().args(args).args([&english, &chinese]).output().unwrap();
@@ -349,14 +356,14 @@ fn a_data_directory_keeps_to_one_recipe() {
     let (exit, _, err) = pipe(&["dedup"], Some(&data), &line);
     assert_eq!(exit, 1, "{err}");
     assert!(
-        err.contains("--recipe token-window-4-5") && err.contains("content-words-tf-5"),
+        err.contains("--recipe token-window-4-6") && err.contains("content-words-tf-6"),
         "{err}"
     );
     // `check` accepts any recipe.
     assert!(bench.run(&["check"]).contains("1 in the journal"), "{}", bench.run(&["check"]));
     let (exit, _, err) = pipe(&["dedup", "--recipe", "nothing"], Some(&data), &line);
     assert_eq!(exit, 1);
-    assert!(err.contains("unknown recipe. Recipes: content-words-tf-5"), "{err}");
+    assert!(err.contains("unknown recipe. Recipes: content-words-tf-6"), "{err}");
     let file = bench.path("a.txt");
     write(&file, prose(1, 10));
     let fingerprint =

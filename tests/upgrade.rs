@@ -312,3 +312,39 @@ fn an_upgrade_finds_the_inlinks_of_earlier_versions_in_the_archive() {
     let home = moved.replace("/moved", "/");
     assert_eq!((&after["from"], &after["inlinks"]), (&json!([home]), &Value::Null));
 }
+
+/// Recipes of version 5 know fewer languages and stop lists than those of today.
+#[test]
+fn a_directory_of_recipe_5_goes_on_with_it() {
+    let golden = Golden::of("format-5");
+    for name in ["dedup", "pages"] {
+        assert_eq!(golden.run(name, &["check"]).0, 0, "{name}");
+        assert_eq!(golden.run(name, &["status"]).0, 0, "{name}");
+    }
+    let later = std::fs::read_to_string(golden.path("later.jsonl")).unwrap();
+    let answers = |name: &str| {
+        let data = golden.path(name);
+        let (exit, out, err) = pipe(&["dedup", "--all-matches"], Some(&data), &later);
+        assert_eq!(exit, 0, "{name}: {err}");
+        json_lines(out.as_bytes())
+    };
+    let before = golden.lines("later.out");
+    assert_eq!(answers("dedup"), before);
+    let (exit, _, err) = pipe(&["pages", "-"], Some(&golden.path("pages")), &later);
+    assert_eq!(exit, 0, "{err}");
+    let rows = golden.lines("pages/discarded.jsonl");
+    assert!(rows.iter().all(|row| row["recipe"] == "content-words-tf-5"), "{rows:?}");
+    assert!(rows.iter().any(|row| row["of"]["url"] == "http://first.example/lt/first"));
+
+    // A new directory has the lists of today.
+    let docs = std::fs::read_to_string(golden.path("docs.jsonl")).unwrap();
+    let (exit, _, err) = pipe(&["dedup"], Some(&golden.path("new")), &docs);
+    assert_eq!(exit, 0, "{err}");
+    for (new, old) in answers("new").iter().zip(&before) {
+        let id = new["id"].as_str().unwrap();
+        let has_list_of_before = ["en/", "de/", "zh/"].iter().any(|code| id.starts_with(code));
+        assert_eq!(new["fingerprint"] == old["fingerprint"], has_list_of_before, "{id}");
+        let (new, old) = (&new["tokens"], &old["tokens"]);
+        assert!(new == old || new.as_u64() < old.as_u64(), "{id}: {new} {old}");
+    }
+}

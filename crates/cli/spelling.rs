@@ -54,7 +54,7 @@ mod tests {
         let said = "invalid type: integer `5`, expected a string";
         assert_eq!(guessed(said), said);
         for (wrong, right) in
-            [("content-wrods-tf", "content-words-tf"), ("content-words-ft-5", "content-words-tf-5")]
+            [("content-wrods-tf", "content-words-tf"), ("content-words-ft-6", "content-words-tf-6")]
         {
             let error = recipe_named(wrong).unwrap_err().to_string();
             assert!(error.ends_with(&format!("; did you mean {right}?")), "{error}");

@@ -197,7 +197,7 @@ def test_the_input_is_not_removed(tmp_path: Path, capsys) -> None:
 
 
 def test_images_are_resolved_against_the_address(tmp_path: Path) -> None:
-    recipe, url = "content-words-images-5", "http://h.example/dir/page"
+    recipe, url = "content-words-images-6", "http://h.example/dir/page"
     html = page("The river", article(1, 5), "<img src=a.png>", "<img src=b.png>")
     expected = hapax.extract(html, url=url, recipe=recipe).fingerprint
     elsewhere = hapax.fingerprint(html, recipe=recipe)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Policy};
-use hapax_extract::{Document, Reason, Recipe, weighted_words};
+use hapax_extract::{Document, Reason, Recipe};
 use hapax_page::{Evidence, HASH, as_it_stands, site_of, stand_in};
 use serde_json::{Value, json};
 use url::Url;
@@ -170,7 +170,7 @@ fn evidence_text(out: &mut String, page: &Page, policy: &Policy, limit: usize) {
             features.numbers.len()
         ),
     );
-    let words = weighted_words(text_of(page), document.language);
+    let words = page.recipe.weighted_words(document, text_of(page));
     let list: Vec<String> = words
         .iter()
         .take(limit)
@@ -203,7 +203,7 @@ fn evidence_text(out: &mut String, page: &Page, policy: &Policy, limit: usize) {
 pub(super) fn page_json(page: &Page, policy: &Policy) -> Value {
     let (document, evidence) = (&page.document, &page.evidence);
     let features = &evidence.comparison_text.features;
-    let words = weighted_words(text_of(page), document.language);
+    let words = page.recipe.weighted_words(document, text_of(page));
     json!({
         "path": page.name, "bytes": page.bytes, "charset": document.charset,
         "charset_source": document.charset_source.as_str(), "truncated_by": document.truncated.map(|limit| limit.as_str()),

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use hapax_dedup::{Layout, Level, Policy, Rule};
-use hapax_extract::weighted_words;
 use hapax_page::comparison::{Compared, Outcome, PageText, compare_pages};
 use hapax_page::difference::{self, Words, phrases};
 use hapax_page::examples;
@@ -249,7 +248,8 @@ impl Comparison {
         let (shared, first_only) = examples(text_of(a), text_of(b));
         let second_only = examples(text_of(b), text_of(a)).1;
         let words = |page: &Page| -> HashSet<String> {
-            weighted_words(text_of(page), page.document.language)
+            page.recipe
+                .weighted_words(&page.document, text_of(page))
                 .into_iter()
                 .map(|(word, _)| word)
                 .collect()

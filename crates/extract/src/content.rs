@@ -7,11 +7,11 @@
 use url::Url;
 
 use crate::blocks::Page;
-use crate::lang::StopList;
 use crate::measure::{Measure, measure};
 use crate::model::model;
 use crate::others::{comments, is_article, other_stories};
 use crate::page_type::is_forum;
+use crate::stop_lists::StopList;
 use crate::votes::{Choice, Reason, Votes, is_set};
 
 /// An element with a boilerplate name is pruned only if it holds at most this share of the page's value.

@@ -5,7 +5,9 @@ use crate::metadata::Metadata;
 use crate::numbers::numbers_of_cell;
 use crate::page_type::PageType;
 use crate::parse::Truncation;
-use crate::tokens::{Features, Shingles, features_by};
+use crate::recipe_version::RecipeVersion;
+use crate::stop_lists::StopLists;
+use crate::tokens::{Features, features_by};
 use crate::votes::Reason;
 
 /// A run of text between two block-level tags.
@@ -72,6 +74,8 @@ pub struct Document {
     pub title: String,
     /// Two-letter language code, or `""` if unknown.
     pub language: &'static str,
+    /// The language for recipes up to version 5, which knew fewer.
+    pub(crate) first_language: &'static str,
     /// Confidence in the language, 0 to 1: 1 if script or stopwords prove it, 0 if only the page declares it.
     pub language_score: f32,
     /// The main heading: the first one of the highest level that is not the site's name. Pages are compared by it.
@@ -130,16 +134,24 @@ pub struct ComparisonText {
 impl Document {
     /// Returns the comparison text; `hash` hashes the features.
     pub fn comparison_text(&self, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> ComparisonText {
-        self.comparison_text_with(Shingles::default(), hash)
+        self.comparison_text_with(RecipeVersion::default(), hash)
     }
 
-    /// Returns the comparison text with these shingles.
+    /// Returns the language as a version of the recipes knows it.
+    pub(crate) fn language_by(&self, version: RecipeVersion) -> &'static str {
+        match version.stop_lists() {
+            StopLists::First => self.first_language,
+            StopLists::Second => self.language,
+        }
+    }
+
+    /// Returns the comparison text with the features of this version.
     pub(crate) fn comparison_text_with(
         &self,
-        shingles: Shingles,
+        version: RecipeVersion,
         hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
     ) -> ComparisonText {
-        let features = |text: &str| features_by(text, self.language, shingles, hash);
+        let features = |text: &str| features_by(text, self.language_by(version), version, hash);
         // Pages of one template may differ only in their heading.
         let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
             self.text.clone()

@@ -1,15 +1,11 @@
 //! Language detection and stopwords.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::LazyLock;
-
 use rust_stemmers::Algorithm;
 use whatlang::{Detector, Lang};
 
 use crate::fold::visible;
+use crate::stop_lists::{SharedWords, StopLists};
 
-const STOPWORDS: &str = include_str!("../data/stopwords.txt");
 /// Bytes of text for the detector. More text makes it slower, but not more certain.
 const SAMPLE: usize = 900;
 /// Number of blocks in the sample, the longest ones, and maximum number of bytes of each.
@@ -25,73 +21,6 @@ const SURE_SHARE: usize = 35;
 /// Technical text has fewer stopwords: this percentage is enough if it is [`CLEAR_LEAD`] times that of each other list.
 const CLEAR_SHARE: usize = 15;
 const CLEAR_LEAD: usize = 2;
-
-/// FNV-1a. The lists are fixed, so an attacker cannot add colliding words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WordHasher(u64);
-
-impl Default for WordHasher {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hasher for WordHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
-    }
-}
-
-/// Stopwords of a language.
-pub(crate) type StopList = HashSet<&'static str, BuildHasherDefault<WordHasher>>;
-
-static LISTS: LazyLock<HashMap<&'static str, StopList>> = LazyLock::new(|| {
-    STOPWORDS
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(": "))
-        .map(|(language, words)| (language, words.split(' ').collect()))
-        .collect()
-});
-
-/// The languages with a list, sorted, and for each word a bit per language whose list contains it.
-static SHARED: LazyLock<(Vec<&'static str>, SharedList)> = LazyLock::new(|| {
-    let mut languages: Vec<&'static str> = LISTS.keys().copied().collect();
-    languages.sort_unstable();
-    let mut words = SharedList::default();
-    for (number, language) in languages.iter().enumerate() {
-        for word in stopwords(language).into_iter().flatten() {
-            *words.entry(word).or_default() |= 1 << number;
-        }
-    }
-    (languages, words)
-});
-type SharedList = HashMap<&'static str, u64, BuildHasherDefault<WordHasher>>;
-
-/// Returns the stopwords of a language by its two-letter code; `None` if it has no list.
-pub(crate) fn stopwords(language: &str) -> Option<&'static StopList> {
-    LISTS.get(language)
-}
-
-/// Returns whether `c` is a function character of Chinese, simplified or traditional.
-pub(crate) fn is_function_character(c: char) -> bool {
-    /// One bit per character of the basic plane.
-    static SET: LazyLock<Vec<u64>> = LazyLock::new(|| {
-        let mut bits = vec![0; 0x1_0000 / 64];
-        for c in LISTS.get("zh").into_iter().flatten().flat_map(|word| word.chars()) {
-            if let Some(word) = bits.get_mut(c as usize / 64) {
-                *word |= 1 << (c as usize % 64);
-            }
-        }
-        bits
-    });
-    SET.get(c as usize / 64).is_some_and(|word| word >> (c as usize % 64) & 1 == 1)
-}
 
 /// Returns whether `c` is part of a word as the lists spell it.
 pub(crate) fn is_letter(c: char) -> bool {
@@ -175,21 +104,20 @@ impl Sample {
         self.text.len() < SMALL
     }
 
-    /// Returns whether the stopwords prove `language`: see [`SURE_SHARE`] and [`CLEAR_SHARE`].
+    /// Returns whether the stopwords prove `language`: see [`SURE_SHARE`] and [`CLEAR_SHARE`]. A language of the first
+    /// lists is compared with these only.
     pub(crate) fn speaks(&self, language: &str) -> bool {
-        let (languages, lists) = &*SHARED;
-        let Ok(this) = languages.binary_search(&language) else { return false };
+        let first = StopLists::First.of(language).is_some();
+        let shared = SharedWords::of(if first { StopLists::First } else { StopLists::Second });
+        let Some(this) = shared.place(language) else { return false };
         if self.cjk.is_some() {
             return false;
         }
         let (mut words, mut lower) = (0usize, String::new());
-        let mut found = vec![0usize; languages.len()];
+        let mut found = shared.counts();
         for word in visible(&self.text).split(|c: char| !is_letter(c)).filter(|w| !w.is_empty()) {
             words += 1;
-            let bits = lists.get(lowered(word, &mut lower)).copied().unwrap_or(0);
-            for (number, found) in found.iter_mut().enumerate() {
-                *found += (bits >> number & 1) as usize;
-            }
+            shared.count(lowered(word, &mut lower), &mut found);
         }
         let ours = found.get_mut(this).map(std::mem::take).unwrap_or(0);
         let others = found.into_iter().max().unwrap_or(0);
@@ -197,30 +125,45 @@ impl Sample {
         words >= SURE_WORDS && (has(SURE_SHARE) || has(CLEAR_SHARE) && ours >= others * CLEAR_LEAD)
     }
 
-    /// Returns the two-letter code of the language, or `""` if unknown. `declared` is the page's `lang`. It decides
-    /// only if the stopwords confirm it, the text is too short or the detector is unsure.
-    pub(crate) fn language(&self, declared: Option<&str>) -> &'static str {
+    /// Returns the language by both versions of the stop lists. `declared` is the page's `lang`. It decides only if
+    /// the stopwords confirm it, the text is too short or the detector is unsure.
+    pub(crate) fn languages(&self, declared: Option<&str>) -> Languages {
         let declared =
             declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
         // Both written forms of Norwegian share one code.
         let declared =
             declared.map(|d| if matches!(&*d, "nb" | "nn") { "no".to_owned() } else { d });
         if let Some((han, kana)) = self.cjk {
-            return by_script(han, kana, declared.as_deref());
+            return Languages::both(by_script(han, kana, declared.as_deref()));
         }
-        let declared =
-            || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
+        let by = |lists: StopLists| {
+            let known = declared.as_deref().and_then(|code| match code {
+                "ja" => Some("ja"),
+                "ko" => Some("ko"),
+                code => lists.code(code),
+            });
+            known.unwrap_or("")
+        };
+        let (first, second) = (by(StopLists::First), by(StopLists::Second));
         if self.text.chars().filter(|c| c.is_alphabetic()).count() < 20 {
-            return declared().unwrap_or("");
+            return Languages { first, second };
         }
         // Trust the declared language if the stopwords confirm it.
-        if let Some(language) = declared().filter(|language| self.speaks(language)) {
-            return language;
+        if self.speaks(first) {
+            return Languages::both(first);
         }
-        match Detector::new().detect(&self.text) {
-            Some(info) if info.is_reliable() || declared().is_none() => code(info.lang()),
-            _ => declared().unwrap_or(""),
-        }
+        let found = Detector::new().detect(&self.text);
+        let of_first = match &found {
+            Some(info) if info.is_reliable() || first.is_empty() => code(info.lang()),
+            _ => first,
+        };
+        let of_second = match &found {
+            _ if self.speaks(second) => second,
+            Some(info) if info.is_reliable() => code_with_added(info.lang()),
+            Some(info) if second.is_empty() => code(info.lang()),
+            _ => second,
+        };
+        Languages { first: of_first, second: of_second }
     }
 
     /// Returns the confidence that the sample is in this language, 0 to 1: 1 if its script or its stopwords prove it,
@@ -233,7 +176,7 @@ impl Sample {
             return 1.0;
         }
         match Detector::new().detect(&self.text) {
-            Some(info) if code(info.lang()) == language => {
+            Some(info) if code_with_added(info.lang()) == language => {
                 (info.confidence() as f32).clamp(0.0, 1.0)
             }
             _ => 0.0,
@@ -277,6 +220,44 @@ fn cjk(texts: &[&str]) -> Option<(usize, usize)> {
     (han + kana > words).then_some((han, kana))
 }
 
+/// The two-letter code of a text's language, or `""` if unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Languages {
+    /// By the first stop lists, for recipes up to version 5 and for the choice of blocks.
+    pub(crate) first: &'static str,
+    /// By all lists.
+    pub(crate) second: &'static str,
+}
+
+impl Languages {
+    const fn both(language: &'static str) -> Self {
+        Self { first: language, second: language }
+    }
+}
+
+/// Returns the code of a language, also of those that only the second stop lists have.
+fn code_with_added(lang: Lang) -> &'static str {
+    match lang {
+        Lang::Afr => "af",
+        Lang::Aze => "az",
+        Lang::Bel => "be",
+        Lang::Cym => "cy",
+        Lang::Epo => "eo",
+        Lang::Est => "et",
+        Lang::Lav => "lv",
+        Lang::Lit => "lt",
+        Lang::Mar => "mr",
+        Lang::Mkd => "mk",
+        Lang::Nep => "ne",
+        Lang::Srp => "sr",
+        Lang::Tgl => "tl",
+        Lang::Urd => "ur",
+        Lang::Uzb => "uz",
+        lang => code(lang),
+    }
+}
+
+/// Returns the code of a language that Hapax knew before the second stop lists.
 fn code(lang: Lang) -> &'static str {
     match lang {
         Lang::Eng => "en",
@@ -369,14 +350,14 @@ mod tests {
             ("今日は天気がよかったので、公園を散歩しました。", "ja"),
             ("", ""),
         ] {
-            assert_eq!(Sample::of([text]).language(None), expected, "{text}");
+            assert_eq!(Sample::of([text]).languages(None).second, expected, "{text}");
         }
-        assert_eq!(Sample::of(["Menu"]).language(Some("fr-CA")), "fr");
+        assert_eq!(Sample::of(["Menu"]).languages(Some("fr-CA")).second, "fr");
     }
 
     #[test]
     fn the_declared_language_decides_between_related_languages_and_shared_scripts() {
-        let of = |text: &str, declared| Sample::of([text]).language(Some(declared));
+        let of = |text: &str, declared| Sample::of([text]).languages(Some(declared)).second;
         let table = "会社名 東京電気株式会社 所在地 東京都千代田区 資本金 三億円";
         assert_eq!((of(table, "ja"), of(table, "zh-CN"), of(table, "en")), ("ja", "zh", "zh"));
         let quote = "日语里的「の」大致相当于汉语的「的」，用法却更广。";
@@ -394,10 +375,10 @@ mod tests {
         let code = "function render(element, options) { return element.create(options.name) } ";
         let text = "这个函数根据选项创建一个元素，并把它返回给调用者。";
         let page = [code, text];
-        assert_eq!(Sample::of(page).language(None), "zh");
+        assert_eq!(Sample::of(page).languages(None).second, "zh");
         let english =
             "The word for river in the old songs is 江, and later 河, as every child knows.";
-        assert_eq!(Sample::of([english]).language(None), "en");
+        assert_eq!(Sample::of([english]).languages(None).second, "en");
     }
 
     #[test]
@@ -405,15 +386,7 @@ mod tests {
         let long = "Das Wetter war schön, und wir gingen eine Stunde durch den Park. ".repeat(5);
         let sample = Sample::of(["Home", &long, "Menu"]);
         assert!(sample.text.starts_with("Das Wetter") && sample.text.len() <= SAMPLE);
-        assert_eq!((sample.language(Some("en")), sample.is_small()), ("de", false));
+        assert_eq!((sample.languages(Some("en")).second, sample.is_small()), ("de", false));
         assert!(Sample::of(["Home"]).is_small());
-    }
-
-    #[test]
-    fn every_list_is_there() {
-        for language in ["en", "de", "fr", "ru", "zh", "pl"] {
-            assert!(stopwords(language).is_some_and(|list| list.len() > 90), "{language}");
-        }
-        assert!(is_function_character('的') && !is_function_character('猫'));
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::blocks::RawBlock;
 use crate::fold::visible;
-use crate::lang::{
-    StopList, is_cjk, is_function_character, is_kana, is_letter, is_unspaced, lowered,
-};
+use crate::lang::{is_cjk, is_kana, is_letter, is_unspaced, lowered};
+use crate::stop_lists::{StopList, is_function_character};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measure {
@@ -188,13 +187,13 @@ impl Measure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lang::stopwords;
+    use crate::stop_lists::StopLists;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn bytes_are_counted_as_characters_are(text in "[ -~\t\r\n\x0b\x0c\x1c-\x1f]{0,200}|([Tt]he|is|IN|a1|don't|[a-z]{30,34}|[ ,.;\"]){0,40}") {
-            let list = stopwords("en");
+            let list = StopLists::First.of("en");
             prop_assert_eq!(ascii(&text, list), unicode(&text, list));
             prop_assert_eq!(ascii(&text, None), unicode(&text, None));
         }

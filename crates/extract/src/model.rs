@@ -152,7 +152,7 @@ mod tests {
                     there is more of that below.</p><p>So it goes on for a while.</p>";
         let html = scraper::Html::parse_document(&html.repeat(3));
         let page = crate::blocks::collect(&html, &crate::Limits::default());
-        let votes = crate::content::vote(&page, crate::lang::stopwords("en"));
+        let votes = crate::content::vote(&page, crate::stop_lists::StopLists::First.of("en"));
         let scores = |kept| model().scores_with(&page, &votes, &votes.sizes(), kept);
         assert_eq!(scores(usize::MAX).len(), 12);
         assert!([0, 11, 12].map(scores).iter().all(|some| *some == scores(usize::MAX)));

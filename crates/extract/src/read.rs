@@ -15,7 +15,7 @@ use crate::content::{Chosen, choose, vote};
 use crate::context::Surroundings;
 use crate::declared::Declared;
 use crate::document::{Block, Document, Image, Link, RobotsMeta};
-use crate::lang::{Sample, stopwords};
+use crate::lang::{Languages, Sample};
 use crate::limits::Limits;
 use crate::metadata::{self, Metadata};
 use crate::model::model;
@@ -23,6 +23,7 @@ use crate::near_heading::lines_near;
 use crate::page_type::{PageType, page_type};
 use crate::parse::{is_xml, parse, parse_as};
 use crate::scan::scan;
+use crate::stop_lists::StopLists;
 use crate::title::{heading_of, main_heading};
 use crate::votes::{Choice, Reason};
 use crate::wrap::unwrapped;
@@ -43,10 +44,12 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     drop(html);
     drop(text);
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
-    let language = whole.language(page.lang.as_deref());
+    let languages = whole.languages(page.lang.as_deref());
     page.unhide();
     deny_common_names(&mut page);
-    let Chosen { choices, confidence } = choose(&page, stopwords(language), base);
+    // The text does not depend on the recipe.
+    let list = StopLists::First.of(languages.first);
+    let Chosen { choices, confidence } = choose(&page, list, base);
 
     let declared = std::mem::take(&mut page.declared);
     let (url, base) = (base, base_of(base, &declared, limits));
@@ -68,7 +71,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let title = one_line(&page.title, limits);
     document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
     document.heading = main_heading(&page, &choices, url).unwrap_or_default();
-    document.metadata = metadata_of(&mut page, &document, &choices, (url, &base, language), limits);
+    document.metadata =
+        metadata_of(&mut page, &document, &choices, (url, &base, languages.second), limits);
     let blocks = std::mem::take(&mut page.blocks);
     document.blocks = blocks
         .into_iter()
@@ -88,12 +92,14 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     document.text = kept.join("\n");
     // The boilerplate may be longer than the text, and in another language.
     let own = Sample::of(kept);
-    let same = own == whole || own.is_small() || own.speaks(language);
-    let sample = if same { whole } else { own };
-    let language = if same { language } else { sample.language(page.lang.as_deref()) };
+    let same = |language| own == whole || own.is_small() || own.speaks(language);
+    let (first_same, same) = (same(languages.first), same(languages.second));
+    let of_own = if first_same && same { languages } else { own.languages(page.lang.as_deref()) };
+    let language = if same { languages.second } else { of_own.second };
     Document {
         language,
-        language_score: sample.score(language),
+        first_language: if first_same { languages.first } else { of_own.first },
+        language_score: if same { whole } else { own }.score(language),
         page_type,
         confidence,
         content_type: media_type(content_type),
@@ -222,6 +228,7 @@ fn declare(
     Document {
         title: String::new(),
         language: "",
+        first_language: "",
         language_score: 0.0,
         heading: String::new(),
         text: String::new(),
@@ -290,10 +297,10 @@ pub fn evidence(
     let mut page = blocks::collect(&html, limits);
     join_rows_of_code(&mut page);
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
-    let language = whole.language(page.lang.as_deref());
+    let languages = whole.languages(page.lang.as_deref());
     page.unhide();
     deny_common_names(&mut page);
-    let votes = vote(&page, stopwords(language));
+    let votes = vote(&page, StopLists::First.of(languages.first));
     let witness = Witness::new(&page, &votes);
     let mut rows = Vec::with_capacity(page.blocks.len());
     witness.each(|evidence| rows.push(evidence.to_vec()));
@@ -330,7 +337,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         })
         .collect();
     let sample = Sample::of(blocks.iter().map(|block| block.text.as_str()));
-    let language = sample.language(None);
+    let Languages { first, second: language } = sample.languages(None);
     let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     Document {
         title: title
@@ -339,6 +346,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
             .to_owned(),
         heading: String::new(),
         language,
+        first_language: first,
         language_score: sample.score(language),
         text: text.trim().to_owned(),
         blocks,

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use crate::frequency::ONCE;
-use crate::lang::{is_han, stopwords};
-use crate::tokens::{MAX_TOKENS, RECIPE, Shingles, for_each_token};
+use crate::lang::is_han;
+use crate::recipe_version::RecipeVersion;
+use crate::tokens::{MAX_TOKENS, RECIPE, for_each_token, weighted_words_by};
 use crate::{ComparisonText, Document};
 
 /// Value of a bit whose votes are tied.
@@ -20,7 +21,7 @@ pub enum Tie {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
     kind: Kind,
-    shingles: Shingles,
+    version: RecipeVersion,
 }
 
 /// The features of a fingerprint.
@@ -54,46 +55,69 @@ const VALUE: u32 = 4;
 
 impl Recipe {
     /// All recipes in their newest version, the default first.
-    pub const ALL: [Self; 7] = Self::all(Shingles::Stopwords);
+    pub const ALL: [Self; 7] = Self::all(RecipeVersion::Six);
     /// All recipes in the previous version. Older data directories use them.
-    pub const FORMER: [Self; 7] = Self::all(Shingles::StopwordsAndNumbers);
+    pub const FORMER: [Self; 7] = Self::all(RecipeVersion::Five);
+    /// All recipes in the oldest version that is supported.
+    pub const OLDEST: [Self; 7] = Self::all(RecipeVersion::Four);
 
-    const fn all(shingles: Shingles) -> [Self; 7] {
+    const fn all(version: RecipeVersion) -> [Self; 7] {
         [
-            Self { kind: Kind::ContentWords, shingles },
-            Self { kind: Kind::SegmentedWords, shingles },
-            Self { kind: Kind::StopwordShingles, shingles },
-            Self { kind: Kind::TokenWindow, shingles },
-            Self { kind: Kind::CharacterNgrams, shingles },
-            Self { kind: Kind::Characters, shingles },
-            Self { kind: Kind::WordsAndImages, shingles },
+            Self { kind: Kind::ContentWords, version },
+            Self { kind: Kind::SegmentedWords, version },
+            Self { kind: Kind::StopwordShingles, version },
+            Self { kind: Kind::TokenWindow, version },
+            Self { kind: Kind::CharacterNgrams, version },
+            Self { kind: Kind::Characters, version },
+            Self { kind: Kind::WordsAndImages, version },
         ]
     }
 
     /// Returns the name that is stored with fingerprints.
     pub const fn name(self) -> &'static str {
-        match (self.kind, self.shingles) {
-            (Kind::ContentWords, Shingles::Stopwords) => RECIPE,
-            (Kind::SegmentedWords, Shingles::Stopwords) => "segmented-words-fnv1-utf16-5",
-            (Kind::StopwordShingles, Shingles::Stopwords) => "stopword-shingles-5",
-            (Kind::TokenWindow, Shingles::Stopwords) => "token-window-4-5",
-            (Kind::CharacterNgrams, Shingles::Stopwords) => "character-4-grams-5",
-            (Kind::Characters, Shingles::Stopwords) => "characters-and-values-5",
-            (Kind::WordsAndImages, Shingles::Stopwords) => "content-words-images-5",
-            (Kind::ContentWords, Shingles::StopwordsAndNumbers) => "content-words-tf-4",
-            (Kind::SegmentedWords, Shingles::StopwordsAndNumbers) => "segmented-words-fnv1-utf16-4",
-            (Kind::StopwordShingles, Shingles::StopwordsAndNumbers) => "stopword-shingles-4",
-            (Kind::TokenWindow, Shingles::StopwordsAndNumbers) => "token-window-4-4",
-            (Kind::CharacterNgrams, Shingles::StopwordsAndNumbers) => "character-4-grams-4",
-            (Kind::Characters, Shingles::StopwordsAndNumbers) => "characters-and-values-4",
-            (Kind::WordsAndImages, Shingles::StopwordsAndNumbers) => "content-words-images-4",
+        let names = match self.kind {
+            Kind::ContentWords => ["content-words-tf-4", "content-words-tf-5", RECIPE],
+            Kind::SegmentedWords => [
+                "segmented-words-fnv1-utf16-4",
+                "segmented-words-fnv1-utf16-5",
+                "segmented-words-fnv1-utf16-6",
+            ],
+            Kind::StopwordShingles => {
+                ["stopword-shingles-4", "stopword-shingles-5", "stopword-shingles-6"]
+            }
+            Kind::TokenWindow => ["token-window-4-4", "token-window-4-5", "token-window-4-6"],
+            Kind::CharacterNgrams => {
+                ["character-4-grams-4", "character-4-grams-5", "character-4-grams-6"]
+            }
+            Kind::Characters => {
+                ["characters-and-values-4", "characters-and-values-5", "characters-and-values-6"]
+            }
+            Kind::WordsAndImages => {
+                ["content-words-images-4", "content-words-images-5", "content-words-images-6"]
+            }
+        };
+        let [four, five, six] = names;
+        match self.version {
+            RecipeVersion::Four => four,
+            RecipeVersion::Five => five,
+            RecipeVersion::Six => six,
         }
     }
 
-    /// Returns the previous version of this recipe; `None` if this is the previous version.
+    /// Returns the previous version of this recipe; `None` if this is the oldest.
     pub fn former(self) -> Option<Self> {
-        (self.shingles == Shingles::Stopwords)
-            .then_some(Self { shingles: Shingles::StopwordsAndNumbers, ..self })
+        Some(Self { version: self.version.former()?, ..self })
+    }
+
+    /// Returns the earlier version of this recipe with this name.
+    pub fn former_named(self, name: &str) -> Option<Self> {
+        std::iter::successors(self.former(), |recipe| recipe.former())
+            .find(|recipe| recipe.name() == name)
+    }
+
+    /// Returns the stemmed content words of a page's text with their weights, as [`weighted_words`](crate::weighted_words).
+    pub fn weighted_words(self, document: &Document, text: &str) -> Vec<(String, u32)> {
+        weighted_words_by(text, document.language_by(self.version), self.version)
     }
 
     /// Returns the comparison text of a page; `hash` hashes the features.
@@ -102,7 +126,7 @@ impl Recipe {
         document: &Document,
         hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
     ) -> ComparisonText {
-        document.comparison_text_with(self.shingles, hash)
+        document.comparison_text_with(self.version, hash)
     }
 
     /// Returns the recipe with this name. The version may be omitted for the newest one.
@@ -111,7 +135,7 @@ impl Recipe {
         let newest = |recipe: &Self| recipe.name() == name || plain(recipe) == Some(name);
         let former = |recipe: &Self| recipe.name() == name;
         let found = Self::ALL.into_iter().find(newest);
-        found.or_else(|| Self::FORMER.into_iter().find(former))
+        found.or_else(|| Self::FORMER.into_iter().chain(Self::OLDEST).find(former))
     }
 
     /// Returns the value of tied bits.
@@ -144,7 +168,8 @@ impl Recipe {
             Kind::SegmentedWords => for_each_token(text, |word| add(fnv1_utf16(word), 1)),
             Kind::StopwordShingles => {
                 let none = Default::default();
-                let list = stopwords(document.language).unwrap_or(&none);
+                let language = document.language_by(self.version);
+                let list = self.version.stop_lists().of(language).unwrap_or(&none);
                 let held = |words: &[String]| {
                     list.is_empty() || words.iter().any(|word| list.contains(word.as_str()))
                 };
@@ -165,7 +190,10 @@ impl Recipe {
                 windows(text, 4, true, |words| add(hash(words.join(" ").as_bytes()), 1));
             }
             Kind::CharacterNgrams => four_characters(text, |gram| add(hash(gram.as_bytes()), 1)),
-            Kind::Characters => return characters(text, document, hash),
+            Kind::Characters => {
+                let language = document.language_by(self.version);
+                return characters(text, document, language, hash);
+            }
             Kind::WordsAndImages => {
                 let mut all: Vec<(u64, u32)> = comparison_text.features.weighted().collect();
                 all.extend(images(document, hash));
@@ -196,7 +224,12 @@ fn four_characters(text: &str, mut visit: impl FnMut(String)) {
 }
 
 /// Returns Han characters, other words and enumerated values with their counts.
-fn characters(text: &str, document: &Document, hash: impl Fn(&[u8]) -> u64) -> Vec<(u64, u32)> {
+fn characters(
+    text: &str,
+    document: &Document,
+    language: &str,
+    hash: impl Fn(&[u8]) -> u64,
+) -> Vec<(u64, u32)> {
     let mut all: BTreeMap<u64, u32> = BTreeMap::new();
     for_each_token(text, |word| {
         if word.chars().any(is_han) {
@@ -209,7 +242,7 @@ fn characters(text: &str, document: &Document, hash: impl Fn(&[u8]) -> u64) -> V
     });
     let magnitude = |count: usize| usize::BITS - count.leading_zeros();
     for value in [
-        format!("language={}", document.language),
+        format!("language={language}"),
         format!("paragraphs={}", magnitude(text.lines().count())),
         format!("links={}", magnitude(document.links.len())),
         format!("images={}", magnitude(document.images.len())),
@@ -290,12 +323,14 @@ mod tests {
     fn names_are_unique_and_found_again() {
         let names: HashSet<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
         assert_eq!(names.len(), Recipe::ALL.len());
-        for recipe in Recipe::ALL.into_iter().chain(Recipe::FORMER) {
+        for recipe in [Recipe::ALL, Recipe::FORMER, Recipe::OLDEST].concat() {
             assert_eq!(Recipe::parse(recipe.name()), Some(recipe));
         }
         let window = Recipe { kind: Kind::TokenWindow, ..Recipe::default() };
         assert_eq!(Recipe::parse("token-window-4"), Some(window));
-        assert_eq!(Recipe::parse("token-window-4-4"), window.former());
+        assert_eq!(Recipe::parse("token-window-4-5"), window.former());
+        assert_eq!(Recipe::parse("token-window-4-4"), window.former_named("token-window-4-4"));
+        assert_eq!(window.former_named("token-window-4-6"), None, "it is the newest");
         assert_eq!(Recipe::parse("nothing"), None);
     }
 
@@ -317,6 +352,28 @@ mod tests {
         let characters = features(Kind::Characters, zh);
         assert!(characters.contains(&(hash(&u32::from('天').to_le_bytes()), 3)));
         assert!(characters.contains(&(hash(b"language=zh"), VALUE)));
+    }
+
+    #[test]
+    fn further_stop_lists_and_languages_belong_to_version_6() {
+        let page = "<html lang=lt><title>Upė</title><h1>Upė</h1><p>Kai upė pavasarį pakilo, kaimo žmonės išvarė savo gyvulius į kalną ir \
+            laukė ten, kol vanduo vėl nuslūgo, nes taip jie darė kiekvienais metais, kai kalnuose ištirpdavo sniegas.</p>";
+        let base = url::Url::parse("http://a.example/").unwrap();
+        let document = extract(&base, None, page.as_bytes(), &Limits::default());
+        assert_eq!((document.language, document.first_language), ("lt", ""));
+        let words = |recipe: Recipe| {
+            let all = recipe.weighted_words(&document, &document.text);
+            all.into_iter().map(|(word, _)| word).collect::<HashSet<_>>()
+        };
+        let [new, five] = [Recipe::ALL, Recipe::FORMER].map(|[default, ..]| words(default));
+        assert!(five.contains("ir") && !new.contains("ir") && new.contains("upė"), "{new:?}");
+        assert_eq!(five, words(Recipe::OLDEST[0]));
+        let [characters, former] = [Recipe::ALL[5], Recipe::FORMER[5]].map(|recipe| {
+            let text = recipe.comparison_text(&document, hash);
+            recipe.features(&document, &text, hash)
+        });
+        assert!(characters.contains(&(hash(b"language=lt"), VALUE)));
+        assert!(former.contains(&(hash(b"language="), VALUE)));
     }
 
     #[test]

@@ -10,22 +10,14 @@ use crate::fold::fold;
 use crate::frequency::weights;
 use crate::lang::{is_cjk, is_katakana, is_unspaced};
 use crate::numbers::numbers_of;
+use crate::recipe_version::RecipeVersion;
+use crate::stop_lists::StopLists;
 use crate::traditional::simplified;
 use crate::words::{Anchor, Cutter, Words};
 
 /// Version of everything that affects a fingerprint: normalisation, segmentation, stop lists, stemmers, weights,
 /// shingles. It is stored with fingerprints. Fingerprints of different recipes are never compared.
-pub const RECIPE: &str = "content-words-tf-5";
-
-/// Which shingles of three words are in a sketch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Shingles {
-    /// Shingles with a stopword; all shingles if fewer than 20 % of the tokens are stopwords.
-    #[default]
-    Stopwords,
-    /// Recipes of version 4: shingles with a stopword or a number; all shingles if these are fewer than 12.
-    StopwordsAndNumbers,
-}
+pub const RECIPE: &str = "content-words-tf-6";
 
 /// Features of a text, hashed by the caller's function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,8 +52,17 @@ impl Features {
 
 /// Returns the stemmed content words with their weights, heaviest first, then by word: a readable fingerprint.
 pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
+    weighted_words_by(text, language, RecipeVersion::default())
+}
+
+/// [`weighted_words`] of a version.
+pub(crate) fn weighted_words_by(
+    text: &str,
+    language: &str,
+    version: RecipeVersion,
+) -> Vec<(String, u32)> {
     let counts = |language| {
-        let cutter = Cutter::new(language);
+        let cutter = Cutter::new(language, version.stop_lists());
         let mut counts: HashMap<String, u32> = HashMap::new();
         for_each_token(text, |token| {
             if !cutter.is_function(token) {
@@ -95,21 +96,22 @@ pub fn features(
     language: &str,
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
-    features_by(text, language, Shingles::default(), hash)
+    features_by(text, language, RecipeVersion::default(), hash)
 }
 
-/// [`features`] with the shingles of a recipe.
+/// [`features`] of a version.
 pub(crate) fn features_by(
     text: &str,
     language: &str,
-    rule: Shingles,
+    version: RecipeVersion,
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
-    let Read { plain, anchors, words, tokens, digest, former_digest } = read(text, language, hash);
+    let Read { plain, anchors, words, tokens, digest, former_digest } =
+        read(text, (language, version.stop_lists()), hash);
     // In a text of stopwords only, they count as content.
     let (words, tokens) = match tokens {
         0 if !plain.is_empty() => {
-            let all = read(text, NO_LANGUAGE, hash);
+            let all = read(text, (NO_LANGUAGE, version.stop_lists()), hash);
             (all.words, all.tokens)
         }
         _ => (words, tokens),
@@ -122,21 +124,21 @@ pub(crate) fn features_by(
         }
         hash(&bytes)
     };
-    let is_anchor = |anchor: &Anchor| match rule {
-        Shingles::Stopwords => *anchor == Anchor::Stopword,
-        Shingles::StopwordsAndNumbers => *anchor != Anchor::None,
+    let is_anchor = |anchor: &Anchor| match version {
+        RecipeVersion::Four => *anchor != Anchor::None,
+        RecipeVersion::Five | RecipeVersion::Six => *anchor == Anchor::Stopword,
     };
     let anchored = plain.windows(3).zip(anchors.windows(3));
     let mut shingles: Vec<u64> = anchored
         .filter(|(_, anchors)| anchors.iter().any(is_anchor))
         .map(|(window, _)| combine(window))
         .collect();
-    let few = match rule {
-        Shingles::Stopwords => {
+    let few = match version {
+        RecipeVersion::Four => shingles.len() < MIN_ANCHORED,
+        RecipeVersion::Five | RecipeVersion::Six => {
             let stopwords = anchors.iter().filter(|anchor| is_anchor(anchor)).count();
             (stopwords as f64) < MIN_STOPWORDS * anchors.len() as f64
         }
-        Shingles::StopwordsAndNumbers => shingles.len() < MIN_ANCHORED,
     };
     if few {
         shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
@@ -166,8 +168,12 @@ struct Read {
     former_digest: FormerDigest,
 }
 
-fn read(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Read {
-    let mut known = Words::new(language, hash);
+fn read(
+    text: &str,
+    (language, lists): (&str, StopLists),
+    hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
+) -> Read {
+    let mut known = Words::new(language, lists, hash);
     let (mut plain, mut anchors, mut stems) = (Vec::new(), Vec::new(), Vec::new());
     let (mut digest, mut former_digest) = (Sha256::new(), FormerDigest::default());
     for_each_token(text, |token| {

@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use foldhash::fast::RandomState;
 use rust_stemmers::Stemmer;
 
-use crate::lang::{StopList, is_hiragana, stemmer, stopwords};
+use crate::lang::{is_hiragana, stemmer};
+use crate::stop_lists::{StopList, StopLists};
 
 /// Stopwords and stemmer of a language.
 pub(crate) struct Cutter<'a> {
@@ -19,8 +20,8 @@ pub(crate) struct Cutter<'a> {
 }
 
 impl<'a> Cutter<'a> {
-    pub(crate) fn new(language: &'a str) -> Self {
-        Self { language, list: stopwords(language), stem: stemmer(language).map(Stemmer::create) }
+    pub(crate) fn new(language: &'a str, lists: StopLists) -> Self {
+        Self { language, list: lists.of(language), stem: stemmer(language).map(Stemmer::create) }
     }
 
     pub(crate) fn is_function(&self, token: &str) -> bool {
@@ -145,11 +146,12 @@ impl Hash for Key {
     }
 }
 
-/// The cache of one thread, for one hash function and one language.
+/// The cache of one thread, for one hash function, one language and one version of the lists.
 #[derive(Default)]
 struct Memory {
     hash: Option<TypeId>,
     language: String,
+    lists: Option<StopLists>,
     words: HashMap<Key, Word, RandomState>,
     stems: Stems,
 }
@@ -168,17 +170,18 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
     /// A closure that captures nothing is identified by its type: its cached hashes stay valid for the next text.
     const LASTING: bool = size_of::<H>() == 0;
 
-    pub(crate) fn new(language: &'a str, hash: H) -> Self {
+    pub(crate) fn new(language: &'a str, lists: StopLists, hash: H) -> Self {
         let mut memory = if Self::LASTING { MEMORY.take() } else { Memory::default() };
         let of = Some(TypeId::of::<H>());
-        if memory.hash != of || memory.language != language {
+        if memory.hash != of || memory.lists != Some(lists) || memory.language != language {
             memory.words.clear();
             memory.stems = Stems::default();
             memory.hash = of;
+            memory.lists = Some(lists);
             memory.language.clear();
             memory.language.push_str(language);
         }
-        Self { cutter: Cutter::new(language), hash, memory }
+        Self { cutter: Cutter::new(language, lists), hash, memory }
     }
 
     #[inline]
@@ -244,8 +247,11 @@ mod tests {
             (word.plain, stem, word.anchor)
         }
         let read = |language: &str, salt: Option<u64>, token: &str| match salt {
-            Some(salt) => ask(Words::new(language, move |b: &[u8]| salt + b.len() as u64), token),
-            None => ask(Words::new(language, length), token),
+            Some(salt) => ask(
+                Words::new(language, StopLists::First, move |b: &[u8]| salt + b.len() as u64),
+                token,
+            ),
+            None => ask(Words::new(language, StopLists::First, length), token),
         };
         for _ in 0..2 {
             assert_eq!(read("en", None, "the"), (3, None, Anchor::Stopword));
@@ -259,7 +265,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut words = Words::new("en", length);
+        let mut words = Words::new("en", StopLists::First, length);
         for number in 0..3 * MAX_WORDS {
             words.get(&number.to_string());
             assert!(words.memory.words.len() <= MAX_WORDS);
@@ -271,7 +277,7 @@ mod tests {
     #[test]
     fn stems_are_counted_separately_for_each_text_even_when_the_memory_is_full() {
         let hash = |bytes: &[u8]| bytes.iter().fold(7, |h: u64, b| h * 31 + u64::from(*b));
-        let mut words = Words::new("en", hash);
+        let mut words = Words::new("en", StopLists::First, hash);
         let mut stems = Vec::new();
         stems
             .extend(["house", "the", "boat", "houses"].iter().filter_map(|w| words.get(w).content));
@@ -281,7 +287,7 @@ mod tests {
         stems.extend(["houses", "boat"].iter().filter_map(|word| words.get(word).content));
         assert_eq!(words.finish(&stems), [(hash(b"hous"), 3), (hash(b"boat"), 2)]);
         for _ in 0..2 {
-            let mut next = Words::new("en", hash);
+            let mut next = Words::new("en", StopLists::First, hash);
             assert!(next.memory.stems.hashes.len() <= MAX_WORDS);
             let boat = next.get("boat").content;
             assert_eq!(next.finish(boat.as_slice()), [(hash(b"boat"), 1)]);

@@ -124,7 +124,7 @@ fn open_store(data: &DataDir, parts: &Parts) -> Result<(Store, Recipe)> {
     let made = |recipe: Recipe| move |store| (store, recipe);
     match open_store_by(data, parts, parts.recipe) {
         Err(hapax_dedup::Error::Recipe { stored, asked }) => {
-            let former = parts.recipe.former().filter(|former| former.name() == stored);
+            let former = parts.recipe.former_named(&stored);
             if let Some(former) = former {
                 return Ok(open_store_by(data, parts, former).map(made(former))?);
             }
