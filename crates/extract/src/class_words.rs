@@ -123,6 +123,11 @@ impl Word {
     }
 }
 
+/// Returns whether the word with this number names navigation.
+pub(crate) fn is_name_of_navigation(word: u8) -> bool {
+    VOCABULARY.get(usize::from(word)).is_some_and(|word| word.marks.has(Marks::NAVIGATION))
+}
+
 /// All words, each with all of its categories. Their numbers fit in a byte.
 static VOCABULARY: LazyLock<Vec<Word>> = LazyLock::new(|| {
     let mut all: Vec<Word> = Vec::new();
@@ -190,12 +195,8 @@ impl Names {
         self.marks_of(|_| true)
     }
 
-    /// Returns the categories of all words except the denied ones.
-    pub(crate) fn marks_without(&self, denied: &PerWord<bool>) -> Marks {
-        self.marks_of(|word| !denied.get(usize::from(word)).copied().unwrap_or(false))
-    }
-
-    fn marks_of(&self, counts: impl Fn(u8) -> bool) -> Marks {
+    /// Returns the categories of the words that count, by their numbers. Words that cannot be denied always count.
+    pub(crate) fn marks_of(&self, counts: impl Fn(u8) -> bool) -> Marks {
         if !self.has_deniable() {
             return self.firm;
         }
@@ -278,15 +279,13 @@ mod tests {
         let names = Names::of("menu-item comment", "sidebar");
         let marks = names.marks();
         assert!(marks.has(Marks::NAVIGATION) && marks.has(Marks::LIST) && marks.has(Marks::FRAME));
-        let mut denied = [false; 256];
         let is_menu =
             |word: &u8| VOCABULARY.get(usize::from(*word)).is_some_and(|w| w.letters == b"menu");
         let menu = names.deniable().find(is_menu).unwrap();
-        *denied.get_mut(usize::from(menu)).unwrap() = true;
-        let marks = names.marks_without(&denied);
+        let marks = names.marks_of(|word| word != menu);
         assert!(!marks.has(Marks::NAVIGATION) && marks.has(Marks::LIST) && marks.has(Marks::FRAME));
         // Comments can be longer than the page's own text.
-        let marks = names.marks_without(&[true; 256]);
+        let marks = names.marks_of(|_| false);
         assert!(marks.has(Marks::COMMENT) && marks.has(Marks::SUSPICIOUS));
         assert!(!marks.has(Marks::FRAME));
         // Words beyond the slots cannot be denied, but count.

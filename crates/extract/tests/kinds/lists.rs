@@ -55,6 +55,26 @@ fn list_entries_that_are_named_menu_items_are_text_if_they_carry_two_thirds_of_i
 }
 
 #[test]
+fn a_list_of_sentences_named_a_menu_is_text_beside_a_longer_text() {
+    let dishes = [
+        "The fish soup has fennel and saffron in it, and it comes with bread from our own oven for two persons or more.",
+        "Our beetroot is baked with goat cheese and with walnuts that we pick in the park behind the house.",
+        "The trout is from the lake, and we put it in foil with lemon and dill before it goes into the fire.",
+        "This stew of beans and smoked ham was in the oven all night, so it is always the first to be gone.",
+        "The plum cake is made with yeast dough, and there is a spoon of whipped cream on top of it.",
+    ];
+    for (list, item) in [("menu", "menu-item"), ("w-nav-list", "w-nav-entry"), ("tabs", "tab-pane")]
+    {
+        let entries = boxes(&dishes, |_, dish| format!("<li class='{item}'><p>{dish}</p></li>"));
+        let prose = boxes(&PROSE[..5], |_, text| format!("<p>{text}</p>"));
+        let body =
+            format!("<main><h1>What we cook</h1>{prose}<ul class='{list}'>{entries}</ul></main>");
+        let all: Vec<&str> = PROSE[..5].iter().chain(&dishes).copied().collect();
+        keeps(&page("What we cook", &body), &all, &["Privacy policy"]);
+    }
+}
+
+#[test]
 fn text_in_widgets_cards_and_slides_is_text() {
     for (outer, inner) in [
         (
