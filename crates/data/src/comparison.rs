@@ -7,7 +7,7 @@ use hapax_page::comparison::{Compared, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
 use crate::lines::{ComparedTexts, DifferenceItem, Differences};
-use crate::text_store::TextStore;
+use hapax_page::texts::TextStore;
 
 /// The two pages in the phrases of a log line.
 const NAMES: [&str; 2] = ["this page", "the kept page"];

@@ -48,8 +48,6 @@ mod spool;
 mod standing;
 mod stream;
 mod tables;
-mod text_files;
-mod text_store;
 mod texts;
 pub mod units;
 mod wacz;
@@ -85,6 +83,7 @@ pub use export_filter::PageFilter;
 pub use feed::{FeedWriter, UrlFilter, WholeFeed, read_feed};
 pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};
 pub use forgotten::{Forgettable, Removal, removal};
+pub use hapax_page::texts::{PackedText, TextStore};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{
     Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence, PageLinks,
@@ -114,6 +113,5 @@ pub use stream::{
     Streamed, is_without_events,
 };
 pub use tables::{ELSEWHERE, is_reference_key, locked, read_only, reference_key, url_of_key};
-pub use text_store::{PackedText, TextStore};
 pub use texts::Texts;
 pub use wacz::{WaczCounts, count_cdxj, is_replayed, remove_cdxj, write_cdxj, write_wacz};

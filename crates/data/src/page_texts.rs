@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::tables::{ELSEWHERE, read_only};
-use crate::text_store::TextStore;
+use hapax_page::texts::TextStore;
 
 /// Where the texts of kept pages were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -16,7 +16,7 @@ use crate::error::{Context, Error, Result, unreadable};
 use crate::lines::ComparedTexts;
 use crate::positions::digests_of;
 use crate::tables::{MANIFEST, read_folder, url_of_key};
-use crate::text_store::TextStore;
+use hapax_page::texts::TextStore;
 
 /// Prefixes of a store's files except its manifest.
 const FILES: [&str; 2] = ["journal-", "seg-"];

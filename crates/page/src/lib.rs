@@ -7,6 +7,8 @@ mod evidence;
 mod examples;
 mod kind;
 mod stand_in;
+#[cfg(feature = "texts")]
+pub mod texts;
 
 pub use evidence::{Evidence, HASH, fingerprint, site_of};
 pub use examples::examples;

@@ -4,7 +4,7 @@ use hapax_dedup::{Document, Fingerprint, Options as StoreOptions, Store};
 use hapax_page::comparison::{Compared, PageText};
 
 use super::*;
-use crate::text_store::{PackedText, TextStore};
+use hapax_page::texts::{PackedText, TextStore};
 
 /// A data directory with these pages: key and text.
 fn directory(pages: &[(&str, String)]) -> tempfile::TempDir {

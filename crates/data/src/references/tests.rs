@@ -7,7 +7,7 @@ use hapax_page::Evidence;
 use hapax_page::comparison::{Compared, PageText};
 
 use super::*;
-use crate::text_store::PackedText;
+use hapax_page::texts::PackedText;
 
 const RIVER: &str = "The old mill stands on the river, and the miller has been there for as long as the people of the \
     village can remember. In the spring the water is high and the wheel turns all day, so that the flour is ready \

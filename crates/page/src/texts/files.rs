@@ -1,4 +1,4 @@
-//! The files of `texts/`: frames and places, described in `text_store`.
+//! The files of `texts/`: frames and places, described in the module above.
 //!
 //! A removed text is erased at once: its place, then its frame. When the writer opens the folder and erased frames take
 //! too much of `data`, the other frames are copied to `data.new` and `places.new`. Both are complete and synced before
@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use hapax_page::comparison::MAX_TEXT_BYTES;
+use crate::comparison::MAX_TEXT_BYTES;
 
 /// Maximum size of a page's text before compression.
 pub(crate) const MAX_ENCODED: usize = MAX_TEXT_BYTES + (64 << 10);

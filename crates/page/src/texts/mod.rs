@@ -4,7 +4,9 @@
 //! the dedup store, at its number times 16: the frame's offset (eight bytes, little endian), its length (four), and a
 //! CRC-32 of key and frame (four). The CRC does not match a truncated frame or one of another document. So no repair
 //! is necessary after a crash, and both files may be deleted: pages without a text are compared by their sketches.
-//! `text_files` writes both files, erases texts and compacts them.
+//! `files` writes both files, erases texts and compacts them.
+
+mod files;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -13,11 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hapax_page::comparison::{Compared, PageText};
 use zstd::bulk::{Compressor, Decompressor};
 
-use crate::error::{Context, Result};
-use crate::text_files::{Files, MAX_ENCODED, Pending};
+use crate::comparison::{Compared, PageText};
+use files::{Files, MAX_ENCODED, Pending};
 
 /// Compression level. Level 9 would save 5 % of a page of 8 KB, in four times the time.
 const LEVEL: i32 = 3;
@@ -94,6 +95,11 @@ impl TextStore {
         Self::with(folder, Files::read_only(folder).ok())
     }
 
+    /// Creates a store without files: all texts stay in memory, compressed. [`Self::commit`] must not be called.
+    pub fn in_memory() -> Self {
+        Self::with(Path::new(""), None)
+    }
+
     /// Creates a store; without files, texts stay in memory until a commit.
     fn with(folder: &Path, files: Option<Files>) -> Self {
         let state = Mutex::new(State { files, ..State::default() });
@@ -160,7 +166,7 @@ impl TextStore {
     ///
     /// # Errors
     /// From the file system. The next call writes the rest.
-    pub fn commit(&self) -> Result<()> {
+    pub fn commit(&self) -> io::Result<()> {
         let mut state = self.state();
         if state.unusable {
             state.pending.clear();
@@ -168,14 +174,13 @@ impl TextStore {
         if state.pending.is_empty() {
             return Ok(());
         }
-        let context = || self.folder.display().to_string();
         if state.files.is_none() {
-            std::fs::create_dir_all(&self.folder).context(context())?;
-            state.files = Some(Files::open(&self.folder).context(context())?);
+            let created = std::fs::create_dir_all(&self.folder);
+            state.files = Some(self.named(created.and_then(|()| Files::open(&self.folder)))?);
         }
         let State { files, pending, .. } = &mut *state;
         if let Some(files) = files {
-            files.append(pending).context(context())?;
+            self.named(files.append(pending))?;
         }
         state.pending.clear();
         Ok(())
@@ -194,14 +199,21 @@ impl TextStore {
     ///
     /// # Errors
     /// From the file system. The next call erases the rest.
-    pub fn erase(&self) -> Result<()> {
+    pub fn erase(&self) -> io::Result<()> {
         let mut state = self.state();
         let State { files, removed, .. } = &mut *state;
         if let Some(files) = files.as_mut().filter(|_| !removed.is_empty()) {
-            files.erase(removed).context(self.folder.display().to_string())?;
+            self.named(files.erase(removed))?;
         }
         removed.clear();
         Ok(())
+    }
+
+    /// Adds the folder to an error.
+    fn named<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.folder.display()))
+        })
     }
 }
 
