@@ -14,6 +14,10 @@ pub(crate) enum Failure {
     Value(String),
     /// An error of the store.
     Store(Error),
+    /// An error of the folder of texts.
+    Texts(std::io::Error),
+    /// An exception of the caller's function.
+    Python(PyErr),
 }
 
 impl Failure {
@@ -26,6 +30,12 @@ impl Failure {
         let error = match self {
             Self::Value(what) => return PyValueError::new_err(what),
             Self::Store(error) => error,
+            Self::Texts(error) => {
+                let class = class(py, "HapaxError");
+                return class
+                    .map_or_else(|e| e, |class| PyErr::from_type(class, (error.to_string(),)));
+            }
+            Self::Python(error) => return error,
         };
         let text = error.to_string();
         let name = match &error {
@@ -59,6 +69,12 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Texts(error)
     }
 }
 

@@ -13,6 +13,7 @@ mod errors;
 mod page;
 mod rank;
 mod store;
+mod texts;
 mod verdict;
 mod words;
 

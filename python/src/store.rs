@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use hapax_dedup::{Document, Error, Fingerprint, MAX_KEY, Options, Policy, Store, Verdict};
 use hapax_extract::Recipe;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -14,6 +14,7 @@ use url::Url;
 use crate::column::{contents, parallel};
 use crate::errors::{Failure, detached};
 use crate::page::{Content, Page, parse_url};
+use crate::texts::Texts;
 use crate::verdict::{PyNeighbour, PyRecord, PyVerdict};
 use crate::words::{Three, Words, fingerprint, fingerprints, three};
 
@@ -25,6 +26,8 @@ pub(crate) struct PyStore {
     store: RwLock<Option<Arc<Store>>>,
     recipe: String,
     distance: u32,
+    /// `None`: the sketches decide.
+    texts: Option<Texts>,
 }
 
 impl PyStore {
@@ -88,26 +91,30 @@ impl<'a> Offer<'a> {
 }
 
 impl Read<'_> {
+    /// The page; `None` for a fingerprint alone.
+    fn page(&self) -> Option<&Page> {
+        match self {
+            Self::Fingerprint(_) => None,
+            Self::Own(page) => Some(page),
+            Self::Given(page) => Some(page),
+        }
+    }
+
     fn document<'k>(&self, key: &'k [u8], address: &Address, time: u64) -> Document<'k> {
-        let page: &Page = match self {
-            Self::Fingerprint(value) => {
+        let page = match (self, self.page()) {
+            (_, Some(page)) => page,
+            (Self::Fingerprint(value), None) => {
                 let site = hapax_page::site_of(address.url(None), key);
                 return Document { site, time, ..Document::new(key, *value) };
             }
-            Self::Own(page) => page,
-            Self::Given(page) => page,
+            (_, None) => return Document::new(key, Fingerprint::default()),
         };
         page.evidence.document(key, address.url(page.url.as_ref()), time)
     }
 
     /// The digest of the text in stores of versions before 0.2.
     fn former_digest(&self) -> Option<[u8; 16]> {
-        let page: &Page = match self {
-            Self::Fingerprint(_) => return None,
-            Self::Own(page) => page,
-            Self::Given(page) => page,
-        };
-        page.evidence.comparison_text.features.former_digest
+        self.page()?.evidence.comparison_text.features.former_digest
     }
 }
 
@@ -116,8 +123,7 @@ fn open_store(path: &Path, options: Options) -> Result<(Store, String), Failure>
     let asked = options.recipe.clone();
     match Store::open(path, options.clone()) {
         Err(Error::Recipe { stored, asked }) => {
-            let former = Recipe::parse(&asked).and_then(Recipe::former);
-            if former.is_none_or(|former| former.name() != stored) {
+            if Recipe::parse(&asked).and_then(|recipe| recipe.former_named(&stored)).is_none() {
                 return Err(Error::Recipe { stored, asked }.into());
             }
             let store = Store::open(path, Options { recipe: stored.clone(), ..options })?;
@@ -127,20 +133,46 @@ fn open_store(path: &Path, options: Options) -> Result<(Store, String), Failure>
     }
 }
 
-/// Offers a document; the former digest finds equal texts that an earlier version stored.
+/// Offers a document; the former digest finds equal texts that an earlier version stored. Others are compared with
+/// the texts, if there are any.
 fn offer_to(
     store: &Store,
+    texts: Option<&Texts>,
     document: &Document<'_>,
-    former: Option<[u8; 16]>,
-) -> hapax_dedup::Result<Verdict> {
-    if let Some(former) = former
+    read: &Read<'_>,
+) -> Result<PyVerdict, Failure> {
+    if let Some(former) = read.former_digest()
         && store.id_of(document.key)?.is_none()
         && let Some(of) = store.equal_by_former_digest(document, former)?.first()
     {
         let id = store.insert(document, Some(of.id))?;
-        return Ok(Verdict::Duplicate { id, of: *of });
+        return Ok(Verdict::Duplicate { id, of: *of }.into());
     }
-    store.offer(document)
+    match texts.zip(read.page()) {
+        Some((texts, page)) => texts.offer(store, document, page),
+        None => Ok(store.offer(document)?.into()),
+    }
+}
+
+/// The argument `texts`.
+enum TextsAsked {
+    Stored,
+    Off,
+    Given(Py<PyAny>),
+}
+
+impl TextsAsked {
+    fn of(value: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(value) = value else { return Ok(Self::Stored) };
+        if let Ok(on) = value.extract::<bool>() {
+            return Ok(if on { Self::Stored } else { Self::Off });
+        }
+        if value.is_callable() {
+            return Ok(Self::Given(value.unbind()));
+        }
+        let name = value.get_type().name()?;
+        Err(PyTypeError::new_err(format!("texts: a bool or a function is needed, not {name}")))
+    }
 }
 
 /// The address of a document.
@@ -171,7 +203,7 @@ impl Address {
 impl PyStore {
     #[new]
     #[pyo3(signature = (path=None, *, recipe=None, distance=3, policy="default", similarity=None,
-        similarity_same_host=None, keep_duplicates=false))]
+        similarity_same_host=None, keep_duplicates=false, texts=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named where they are given")]
     fn new(
         py: Python<'_>,
@@ -182,7 +214,9 @@ impl PyStore {
         similarity: Option<f64>,
         similarity_same_host: Option<f64>,
         keep_duplicates: bool,
+        texts: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let asked = TextsAsked::of(texts)?;
         detached(py, || {
             let hamming_only = match policy {
                 "default" => false,
@@ -216,11 +250,18 @@ impl PyStore {
                 strong_digests: true,
                 ..Options::default()
             };
-            let (store, recipe) = match path {
-                Some(path) => open_store(&path, options)?,
+            let (store, recipe) = match &path {
+                Some(path) => open_store(path, options)?,
                 None => (Store::in_memory(options.clone())?, options.recipe),
             };
-            Ok(Self { store: RwLock::new(Some(Arc::new(store))), recipe, distance })
+            // A custom recipe has no texts, and the rule of the papers compares none.
+            let known = Recipe::parse(&recipe).filter(|_| !hamming_only);
+            let texts = known.and_then(|recipe| match asked {
+                TextsAsked::Off => None,
+                TextsAsked::Stored => Some(Texts::stored(path.as_deref(), keep_duplicates)),
+                TextsAsked::Given(function) => Some(Texts::given(function, recipe)),
+            });
+            Ok(Self { store: RwLock::new(Some(Arc::new(store))), recipe, distance, texts })
         })
     }
 
@@ -284,7 +325,7 @@ impl PyStore {
             let address = Address::of(url, key.bytes());
             let read = offer.read(self, address.url(None))?;
             let document = read.document(key.bytes(), &address, time);
-            Ok(offer_to(&store, &document, read.former_digest())?.into())
+            offer_to(&store, self.texts.as_ref(), &document, &read)
         })
     }
 
@@ -329,6 +370,12 @@ impl PyStore {
                 .zip(&addresses)
                 .map(|((read, key), address)| read.document(key.bytes(), address, time))
                 .collect();
+            if self.texts.is_some() && reads.iter().any(|read| read.page().is_some()) {
+                let rows = documents.iter().zip(&reads);
+                let offer =
+                    |(document, read)| offer_to(&store, self.texts.as_ref(), document, read);
+                return rows.map(offer).collect();
+            }
             let verdicts = store.offer_many(&documents)?;
             Ok(verdicts.into_iter().map(PyVerdict::from).collect())
         })
@@ -349,7 +396,17 @@ impl PyStore {
             let address = Address::of(url, key.as_bytes());
             let read = offer.read(self, address.url(None))?;
             let document = read.document(key.as_bytes(), &address, 0);
-            let mut found = store.matches(&document)?;
+            let mut found = match self.texts.as_ref().zip(read.page()) {
+                Some((texts, page)) => {
+                    let mut comparing = texts.comparing(page);
+                    let found = store.confirmed_matches(&document, &mut comparing)?;
+                    if let Some(error) = comparing.failure {
+                        return Err(Failure::Python(error));
+                    }
+                    found
+                }
+                None => store.matches(&document)?,
+            };
             if let Some(former) = read.former_digest() {
                 let equal = store.equal_by_former_digest(&document, former)?;
                 found.retain(|near| equal.iter().all(|other| other.id != near.id));
@@ -403,7 +460,10 @@ impl PyStore {
     /// Deletes a document: it matches nothing afterwards, and its key is unknown. Returns whether the id was stored.
     fn delete(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
         let store = self.open()?;
-        detached(py, || Ok(store.delete(id)?))
+        detached(py, || {
+            self.texts.iter().for_each(|texts| texts.remove([id]));
+            Ok(store.delete(id)?)
+        })
     }
 
     /// Stores a discarded document again, as a kept one. Returns its new id, or `None`.
@@ -415,7 +475,18 @@ impl PyStore {
     /// Deletes every document whose time is before `before`. Returns their number.
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
         let store = self.open()?;
-        detached(py, || Ok(store.expire(before)?))
+        detached(py, || {
+            if let Some(texts) = &self.texts {
+                let snapshot = store.snapshot();
+                let mut gone = Vec::new();
+                for record in snapshot.records() {
+                    let record = record?;
+                    gone.extend((record.time < before).then_some(record.id));
+                }
+                texts.remove(gone);
+            }
+            Ok(store.expire(before)?)
+        })
     }
 
     /// Makes all earlier changes durable. `payload`, bytes of the caller, is returned by `payload` after the next open;
@@ -423,9 +494,13 @@ impl PyStore {
     #[pyo3(signature = (payload=None))]
     fn commit(&self, py: Python<'_>, payload: Option<PyBackedBytes>) -> PyResult<()> {
         let store = self.open()?;
-        detached(py, || match payload {
-            Some(payload) => Ok(store.commit(&payload)?),
-            None => Ok(store.commit_keeping_payload()?),
+        detached(py, || {
+            self.texts.as_ref().map_or(Ok(()), Texts::commit)?;
+            match payload {
+                Some(payload) => store.commit(&payload)?,
+                None => store.commit_keeping_payload()?,
+            }
+            self.texts.as_ref().map_or(Ok(()), Texts::erase)
         })
     }
 

@@ -61,15 +61,29 @@ pub(crate) struct PyVerdict {
     id: u64,
     /// The document that it duplicates.
     of: Option<PyNeighbour>,
+    /// What decided that it is a duplicate: `text` if the texts were compared, else `sketch`.
+    evidence: Option<&'static str>,
+    /// If the texts were compared, their differences in words.
+    differs: Vec<String>,
+}
+
+impl PyVerdict {
+    /// A verdict; `differs` are the differences if the texts of a duplicate were compared.
+    pub(crate) fn compared(verdict: Verdict, differs: Option<Vec<String>>) -> Self {
+        let (kind, id, of) = match verdict {
+            Verdict::New(id) => ("new", id, None),
+            Verdict::Known(id) => ("known", id, None),
+            Verdict::Duplicate { id, of } => ("duplicate", id, Some(PyNeighbour::from(of))),
+        };
+        let evidence = if differs.is_some() { "text" } else { "sketch" };
+        let evidence = of.is_some().then_some(evidence);
+        Self { kind, id, of, evidence, differs: differs.unwrap_or_default() }
+    }
 }
 
 impl From<Verdict> for PyVerdict {
     fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::New(id) => Self { kind: "new", id, of: None },
-            Verdict::Known(id) => Self { kind: "known", id, of: None },
-            Verdict::Duplicate { id, of } => Self { kind: "duplicate", id, of: Some(of.into()) },
-        }
+        Self::compared(verdict, None)
     }
 }
 

@@ -45,7 +45,7 @@ class Pages(scrapy.Spider):
 
 KEYS = (
     "time id url kind of fingerprint of_fingerprint distance threshold similarity"
-    " similarity_threshold level table recipe key title language host bytes shared different"
+    " similarity_threshold level evidence table recipe key title language host bytes shared different"
 ).split()
 
 

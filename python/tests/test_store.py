@@ -51,6 +51,101 @@ def test_html_text_page_and_fingerprint_may_be_offered() -> None:
         own.offer("c", read)
 
 
+def tee(colour: str, more: str = "") -> str:
+    """A page of a shop: colours are other pages, whatever the sketch says."""
+    return page(f"Tee - {colour}", article(7), more)
+
+
+def test_texts_decide_between_variants_and_new_comments(tmp_path: Path) -> None:
+    comment = "<p>It fits my brother too, wrote Anna.</p>"
+    for store in (hapax.Store(), hapax.Store(tmp_path / "store")):
+        assert store.offer("http://shop.example/navy", tee("Navy")).is_new
+        assert store.offer("http://shop.example/rust", tee("Rust")).is_new
+        verdict = store.offer("http://shop.example/navy?all", tee("Navy", comment))
+        assert verdict.is_duplicate and verdict.evidence == "text"
+        assert any("anna" in words for words in verdict.differs)
+        found = store.matches(tee("Rust", comment), url="http://shop.example/rust?all")
+        assert [near.id for near in found] == [1]
+    store.commit()
+    store.close()
+    # After the next start the texts are read from the folder.
+    with hapax.Store(tmp_path / "store") as store:
+        verdict = store.offer("http://shop.example/rust?all", tee("Rust", comment))
+        assert (verdict.of.id, verdict.evidence) == (1, "text")
+        assert store.offer("http://shop.example/black", tee("Black")).is_new
+    with hapax.Store(tmp_path / "sketches", texts=False) as store:
+        store.offer("http://shop.example/navy", tee("Navy"))
+        verdict = store.offer("http://shop.example/navy?all", tee("Navy", comment))
+        assert (verdict.evidence, verdict.differs) == ("sketch", [])
+    assert not (tmp_path / "sketches" / "texts").exists()
+
+
+def test_batches_compare_texts_too() -> None:
+    keys = [f"http://shop.example/{colour}" for colour in ("navy", "rust", "plum")]
+    pages = [tee(colour) for colour in ("Navy", "Rust", "Plum")]
+    store = hapax.Store()
+    assert [verdict.kind for verdict in store.offer_many(keys, pages)] == ["new"] * 3
+    again = store.offer_many([key + "?x" for key in keys], [text + " " for text in pages])
+    assert [verdict.of.id for verdict in again] == [0, 1, 2]
+
+
+def test_a_deleted_page_leaves_no_text(tmp_path: Path) -> None:
+    store = hapax.Store(tmp_path / "dedup")
+    store.offer("http://shop.example/navy", tee("Navy"), time=1)
+    store.offer("http://shop.example/rust", tee("Rust"), time=2)
+    store.offer("http://shop.example/plum", tee("Plum"), time=3)
+    store.commit()
+    # Beside the store, as in a data directory of the program.
+    places = tmp_path / "texts" / "places"
+    before = places.read_bytes()
+    assert len(before) == 3 * 16 and all(any(before[at : at + 16]) for at in (0, 16, 32))
+    assert store.delete(1) and store.expire(2) == 1
+    store.commit()
+    after = places.read_bytes()
+    assert after == bytes(32) + before[32:]
+    store.close()
+
+
+def test_the_caller_may_have_the_texts() -> None:
+    pages: dict[str, str] = {}
+    asked: list[object] = []
+
+    def text_of(key: str) -> str | None:
+        asked.append(key)
+        return pages.get(key)
+
+    store = hapax.Store(texts=text_of)
+    for colour in ("Navy", "Rust"):
+        key = f"http://shop.example/{colour}"
+        assert store.offer(key, tee(colour)).is_new
+        pages[key] = tee(colour)
+    assert asked == ["http://shop.example/Navy"]
+    verdict = store.offer("http://shop.example/again", tee("Rust", "<p>New.</p>"))
+    assert (verdict.of.id, verdict.evidence) == (1, "text")
+    # Without a text the sketch decides.
+    pages.clear()
+    assert store.offer("http://shop.example/third", tee("Rust", "<p>New.</p>")).evidence == "sketch"
+
+
+def test_an_exception_of_the_callers_function_stores_nothing() -> None:
+    def fails(key: object) -> str:
+        raise LookupError(f"no {key}")
+
+    store = hapax.Store(texts=fails)
+    assert store.offer("http://shop.example/navy", tee("Navy")).is_new
+    with pytest.raises(LookupError, match="no http://shop.example/navy"):
+        store.offer("http://shop.example/rust", tee("Rust"))
+    with pytest.raises(LookupError):
+        store.matches(tee("Rust"), url="http://shop.example/rust")
+    assert "http://shop.example/rust" not in store and len(store) == 1
+    store = hapax.Store(texts=lambda key: 7)
+    store.offer("http://shop.example/navy", tee("Navy"))
+    with pytest.raises(TypeError, match="must return a Page"):
+        store.offer("http://shop.example/rust", tee("Rust"))
+    with pytest.raises(TypeError, match="a bool or a function"):
+        hapax.Store(texts=7)
+
+
 def test_looking_up_changes_nothing() -> None:
     store = hapax.Store(recipe="own")
     store.offer_many(["a", "b", "c"], [0, 0xFF, 0xFFFF])

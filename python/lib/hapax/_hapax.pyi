@@ -1,8 +1,8 @@
 """The Rust half of the package."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Literal, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 MAX_DISTANCE: int
 """The largest Hamming distance of tables: 7."""
@@ -127,6 +127,12 @@ class Verdict:
     def of(self) -> Neighbour | None:
         """The document that it duplicates."""
     @property
+    def evidence(self) -> Literal["text", "sketch"] | None:
+        """What decided that it is a duplicate: ``text`` if the texts were compared, else ``sketch``."""
+    @property
+    def differs(self) -> list[str]:
+        """The differences of the two texts in words, if they were compared."""
+    @property
     def is_new(self) -> bool:
         """Whether the document is new."""
     @property
@@ -172,6 +178,7 @@ class Store:
         similarity: float | None = None,
         similarity_same_host: float | None = None,
         keep_duplicates: bool = False,
+        texts: bool | Callable[[Any], str | bytes | Page | None] | None = None,
     ) -> _S: ...
     @property
     def recipe(self) -> str:

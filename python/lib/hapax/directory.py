@@ -83,7 +83,7 @@ class DataDirectory:
         line = None
         if verdict.of is not None:
             try:
-                line = self._line(page, key, verdict.id, verdict.of, now)
+                line = self._line(page, key, verdict, verdict.of, now)
                 self._log.append(line)
             except BaseException as error:
                 self._broken = error
@@ -141,7 +141,7 @@ class DataDirectory:
         return "" if record is None else record.key.decode("utf-8", "replace")
 
     def _line(
-        self, page: Page, key: str | None, number: int, of: Neighbour, now: int
+        self, page: Page, key: str | None, verdict: Verdict, of: Neighbour, now: int
     ) -> dict[str, Any]:
         of_url = self._key(of.id)
         other = self._texts.get(of.id)
@@ -152,7 +152,7 @@ class DataDirectory:
         url = page.url or ""
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-            "id": number,
+            "id": verdict.id,
             "url": url,
             "kind": kind,
             "of": {"id": of.id, "url": of_url},
@@ -163,6 +163,7 @@ class DataDirectory:
             "similarity": None if of.similarity is None else round(of.similarity, 3),
             "similarity_threshold": of.similarity_threshold,
             "level": of.level,
+            "evidence": verdict.evidence,
             "table": of.table,
             "recipe": page.recipe,
             "key": url if key is None else key,

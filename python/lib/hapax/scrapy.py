@@ -9,7 +9,7 @@ An item needs a URL and the page, ``html`` or ``text`` (str or bytes). The setti
 ``HAPAX_URL_FIELD``, ``HAPAX_HTML_FIELD`` and ``HAPAX_TEXT_FIELD`` name these fields;
 ``HAPAX_KEY_FIELD`` names a field with an id that replaces the URL as key. Other settings: ``HAPAX_DISTANCE``,
 ``HAPAX_POLICY`` (``default`` or ``simhash``), ``HAPAX_SIMILARITY``, ``HAPAX_SIMILARITY_SAME_HOST``,
-``HAPAX_RECIPE``.
+``HAPAX_RECIPE``, ``HAPAX_TEXTS`` (``False``: texts are neither stored nor compared).
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class DuplicatesPipeline:
             "recipe": self.recipe,
             "distance": settings.getint("HAPAX_DISTANCE", 3),
             "policy": settings.get("HAPAX_POLICY", "default"),
+            "texts": settings.getbool("HAPAX_TEXTS", True),
         }
         for name in ("similarity", "similarity_same_host"):
             value = settings.get(f"HAPAX_{name.upper()}")
@@ -124,10 +125,12 @@ class DuplicatesPipeline:
         if url is None or (html is None and text is None):
             return None
         url, _ = _hapax.split_url(url)
+        # A directory of an earlier version goes on with its recipe.
+        recipe = self.recipe if self.directory is None else self.directory.store.recipe
         if html is None:
             text = bytes(text) if isinstance(text, bytes | bytearray) else str(text)
-            return _hapax.extract_plain(text, url=url, recipe=self.recipe)
-        return _hapax.extract(html, url=url, recipe=self.recipe)
+            return _hapax.extract_plain(text, url=url, recipe=recipe)
+        return _hapax.extract(html, url=url, recipe=recipe)
 
     def _count(self, what: str) -> None:
         if self.stats is not None:

@@ -25,7 +25,16 @@ class Store(_hapax.Store):
     ``recipe`` names the method of the fingerprints. A store with the default or another known recipe
     accepts texts; one with a custom name accepts fingerprints only. ``policy="simhash"`` decides by
     Hamming distance alone, ``similarity`` and ``similarity_same_host`` are thresholds of the default
-    policy, ``keep_duplicates`` lets later documents match discarded ones. Raises ``ValueError`` for
+    policy, ``keep_duplicates`` lets later documents match discarded ones.
+
+    Pages are compared by their texts, as in a crawl: sizes of a product are two pages, and new comments make
+    no other page. The texts of kept pages are stored compressed, in the folder ``texts`` of the store's folder
+    (of the data directory, if the store is its ``dedup``) or in memory. With ``texts=False`` the fingerprints
+    and sketches decide. ``texts`` may also be a function of a key that returns the page, HTML or text that the
+    caller has under this key, or ``None``; then no text is stored. The function must not call the store. If it
+    raises, the page is not stored and the exception is passed on.
+
+    Raises ``ValueError`` for
     arguments out of range and ``HapaxError`` if the store cannot be opened.
     """
 
