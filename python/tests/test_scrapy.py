@@ -353,6 +353,24 @@ def test_a_text_may_be_bytes(pipeline: Any) -> None:
     assert [row["kind"] for row in rows] == ["exact", "exact"]
 
 
+def test_a_directory_of_an_earlier_recipe_goes_on(pipeline: Any) -> None:
+    from scrapy.exceptions import DropItem
+
+    former = "content-words-tf-5"
+    assert former != hapax.RECIPE
+    with DataDirectory(pipeline.path, recipe=former).store as store:
+        store.offer("http://h/1", article(1))
+    pipeline.open_spider()
+    try:
+        assert pipeline.process_item({"url": "http://h/2", "text": article(2)})
+        with pytest.raises(DropItem):
+            pipeline.process_item({"url": "http://h/3", "text": article(1) + " The end."})
+    finally:
+        pipeline.close_spider()
+    (row,) = read(Path(pipeline.path) / "discarded.jsonl")
+    assert (row["recipe"], row["evidence"]) == (former, "text")
+
+
 def test_commits_that_fail_are_said(
     pipeline: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -133,7 +133,7 @@ def test_an_exception_of_the_callers_function_stores_nothing() -> None:
 
     store = hapax.Store(texts=fails)
     assert store.offer("http://shop.example/navy", tee("Navy")).is_new
-    with pytest.raises(LookupError, match="no http://shop.example/navy"):
+    with pytest.raises(LookupError, match=r"no http://shop\.example/navy"):
         store.offer("http://shop.example/rust", tee("Rust"))
     with pytest.raises(LookupError):
         store.matches(tee("Rust"), url="http://shop.example/rust")

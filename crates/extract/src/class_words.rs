@@ -123,9 +123,14 @@ impl Word {
     }
 }
 
-/// Returns whether the word with this number names navigation.
-pub(crate) fn is_name_of_navigation(word: u8) -> bool {
-    VOCABULARY.get(usize::from(word)).is_some_and(|word| word.marks.has(Marks::NAVIGATION))
+/// Words that name lists of any entries. Other words of navigation, such as `toc` or `language`, also name links in a text
+/// or code.
+const LISTS: [&str; 6] = ["nav", "navbar", "navigation", "menu", "tab", "tabs"];
+
+/// Returns whether the word with this number names a menu, which may be a list of sentences.
+pub(crate) fn is_name_of_menu(word: u8) -> bool {
+    let word = VOCABULARY.get(usize::from(word));
+    word.is_some_and(|word| LISTS.iter().any(|name| name.as_bytes() == word.letters))
 }
 
 /// All words, each with all of its categories. Their numbers fit in a byte.

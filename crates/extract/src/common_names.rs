@@ -1,18 +1,18 @@
 //! Class words that carry most of a page's text say nothing about it.
 //!
 //! Page builders name each box `widget`, and a list of dishes or rooms `menu` or `w-nav`. Such a word marks boilerplate
-//! on other pages. Here it would mark the text, so it does not count. Names of navigation do not count either for a
+//! on other pages. Here it would mark the text, so it does not count. Names of menus do not count either for a
 //! single element with long entries and hardly a link.
 
 use crate::blocks::Page;
-use crate::class_words::{Names, PerWord, is_name_of_navigation};
+use crate::class_words::{Names, PerWord, is_name_of_menu};
 
 /// A word is ignored if elements with it hold more than this share of the text outside of links, in percent.
 const SHARE: u64 = 66;
 /// An element with this share of all characters is a wrapper around the page, in percent: its words describe the layout.
 const WRAPPER: u64 = 90;
 
-/// Names of navigation say nothing about an element with this number of characters outside of links, of which half are in
+/// Names of menus say nothing about an element with this number of characters outside of links, of which half are in
 /// blocks of [`LONG_ENTRY`] or more, if one in [`TEXT_PER_LINK`] of its characters at most is in a link. Menus of
 /// a site have short entries, all of them links.
 const LONG_MENU: u64 = 300;
@@ -60,7 +60,7 @@ pub(crate) fn deny_common_names(page: &mut Page) {
         text >= LONG_MENU
             && of(&long) * 2 >= text
             && links * TEXT_PER_LINK <= all
-            && names.deniable().any(is_name_of_navigation)
+            && names.deniable().any(is_name_of_menu)
     };
     // For each element, whether it is in such a list.
     let mut in_menu: Vec<bool> = Vec::with_capacity(page.elements.len());
@@ -71,7 +71,7 @@ pub(crate) fn deny_common_names(page: &mut Page) {
     for (element, in_menu) in page.elements.iter_mut().zip(in_menu) {
         let counts = |word: u8| {
             let denied = denied.get(usize::from(word)).copied().unwrap_or(false);
-            !(denied || in_menu && is_name_of_navigation(word))
+            !(denied || in_menu && is_name_of_menu(word))
         };
         let marks = element.names.marks_of(counts);
         if marks != element.marks {
