@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(all(test, feature = "texts"), expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 pub mod comparison;
 pub mod difference;
