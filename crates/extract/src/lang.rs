@@ -109,20 +109,31 @@ impl Sample {
     pub(crate) fn speaks(&self, language: &str) -> bool {
         let first = StopLists::First.of(language).is_some();
         let shared = SharedWords::of(if first { StopLists::First } else { StopLists::Second });
-        let Some(this) = shared.place(language) else { return false };
-        if self.cjk.is_some() {
+        let Some(this) = shared.place(language).filter(|_| self.cjk.is_none()) else {
             return false;
-        }
+        };
+        let (words, found) = self.stopwords(shared);
+        is_proven(this, words, found)
+    }
+
+    /// Returns the language with most stopwords, if they prove it.
+    fn proven(&self) -> Option<&'static str> {
+        let shared = SharedWords::of(StopLists::Second);
+        let (words, found) = self.stopwords(shared);
+        let best = (0..found.len()).max_by_key(|at| found.get(*at))?;
+        let code = shared.code(best)?;
+        is_proven(best, words, found).then_some(code)
+    }
+
+    /// Returns the number of words, and for each language the number of its stopwords.
+    fn stopwords(&self, shared: &SharedWords) -> (usize, Vec<usize>) {
         let (mut words, mut lower) = (0usize, String::new());
         let mut found = shared.counts();
         for word in visible(&self.text).split(|c: char| !is_letter(c)).filter(|w| !w.is_empty()) {
             words += 1;
             shared.count(lowered(word, &mut lower), &mut found);
         }
-        let ours = found.get_mut(this).map(std::mem::take).unwrap_or(0);
-        let others = found.into_iter().max().unwrap_or(0);
-        let has = |share| ours * 100 >= words * share;
-        words >= SURE_WORDS && (has(SURE_SHARE) || has(CLEAR_SHARE) && ours >= others * CLEAR_LEAD)
+        (words, found)
     }
 
     /// Returns the language by both versions of the stop lists. `declared` is the page's `lang`. It decides only if
@@ -157,13 +168,17 @@ impl Sample {
             Some(info) if info.is_reliable() || first.is_empty() => code(info.lang()),
             _ => first,
         };
-        let of_second = match &found {
-            _ if self.speaks(second) => second,
+        if self.speaks(second) {
+            return Languages { first: of_first, second };
+        }
+        let detected = match &found {
             Some(info) if info.is_reliable() => code_with_added(info.lang()),
             Some(info) if second.is_empty() => code(info.lang()),
             _ => second,
         };
-        Languages { first: of_first, second: of_second }
+        // The detector takes languages that it does not know for others.
+        let proven = if self.speaks(detected) { None } else { self.proven() };
+        Languages { first: of_first, second: proven.unwrap_or(detected) }
     }
 
     /// Returns the confidence that the sample is in this language, 0 to 1: 1 if its script or its stopwords prove it,
@@ -218,6 +233,14 @@ fn cjk(texts: &[&str]) -> Option<(usize, usize)> {
         }
     }
     (han + kana > words).then_some((han, kana))
+}
+
+/// Returns whether the stopwords of the language at `place` prove it, of those found of each language.
+fn is_proven(place: usize, words: usize, mut found: Vec<usize>) -> bool {
+    let ours = found.get_mut(place).map(std::mem::take).unwrap_or(0);
+    let others = found.into_iter().max().unwrap_or(0);
+    let has = |share| ours * 100 >= words * share;
+    words >= SURE_WORDS && (has(SURE_SHARE) || has(CLEAR_SHARE) && ours >= others * CLEAR_LEAD)
 }
 
 /// The two-letter code of a text's language, or `""` if unknown.
@@ -368,6 +391,18 @@ mod tests {
         let text = "Det er en fin dag i byen, og vi går en tur langs elva for å se på båtene som \
                     ligger der. Etterpå drikker vi kaffe på torget, og så går vi hjem igjen.";
         assert_eq!((of(text, "nb-NO"), of(text, "nn"), of(text, "no")), ("no", "no", "no"));
+    }
+
+    #[test]
+    fn stopwords_prove_languages_that_the_detector_does_not_know() {
+        let text = "Ferjumaðurinn fór alltaf fyrstur á fætur og gekk niður að vatninu áður en það varð bjart. \
+                    Hann horfði um stund til himins og svo á reipið, því að það hafði verið blautt alla nóttina \
+                    og hann treysti því ekki. Hann sagði að hann vissi það ekki en að fuglarnir hefðu flogið lágt.";
+        let sample = Sample::of([text]);
+        for declared in [None, Some("is"), Some("en")] {
+            assert_eq!(sample.languages(declared).second, "is", "{declared:?}");
+        }
+        assert_ne!(sample.languages(None).first, "is", "recipes up to 5 do not know it");
     }
 
     #[test]

@@ -103,6 +103,11 @@ impl SharedWords {
         self.languages.binary_search(&language).ok()
     }
 
+    /// Returns the language at a place.
+    pub(crate) fn code(&self, place: usize) -> Option<&'static str> {
+        self.languages.get(place).copied()
+    }
+
     /// Returns one count per language, all zero.
     pub(crate) fn counts(&self) -> Vec<usize> {
         vec![0; self.languages.len()]
