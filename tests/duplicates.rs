@@ -361,12 +361,10 @@ fn rows_are_filtered_sorted_paged_counted_and_exported() {
     assert!(bench.run(&["export", "--format", "csv"]).starts_with("url,title,language"));
     let notes = bench.path("notes");
     bench.run(&["export", "--format", "markdown", "-o", notes.to_str().unwrap()]);
-    let names: Vec<_> = std::fs::read_dir(&notes)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert_eq!(names.len(), 3);
-    assert!(names.iter().any(|name| name.ends_with("-One.md")), "{names:?}");
+    let host = format!("127.0.0.1_{}", server.port);
+    let one = std::fs::read_to_string(notes.join(&host).join("one.md")).unwrap();
+    assert!(one.contains("\ncopies: 2\n"), "{one}");
+    assert_eq!(std::fs::read_dir(notes.join(&host)).unwrap().count(), 3);
 }
 
 #[test]

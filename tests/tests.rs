@@ -48,6 +48,8 @@ mod inlinks;
 mod canonical;
 // Fields and counts of an export.
 mod exported;
+// Kept pages as a folder of Markdown.
+mod markdown;
 // Changed decisions.
 mod decided;
 // Forgotten pages and their successors.

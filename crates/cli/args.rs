@@ -225,6 +225,9 @@ pub(crate) enum Command {
         /// Print the text only
         #[arg(long)]
         text: bool,
+        /// Print the text only, as Markdown with its headings, lists, tables, code and links
+        #[arg(long, conflicts_with = "text")]
+        markdown: bool,
     },
     /// Print the fingerprint and the path of each text or page
     #[command(

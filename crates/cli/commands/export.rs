@@ -13,7 +13,7 @@ use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, counted};
 use hapax_data::files::{NewFile, for_owner_only};
 use hapax_data::{
-    CSV_COLUMNS, Corpus, CorpusDir, Export, PageFilter, markdown, parse_moment, unwritable,
+    CSV_COLUMNS, Corpus, CorpusDir, Export, PageFilter, parse_moment, unwritable, write_markdown,
     write_wacz,
 };
 
@@ -59,18 +59,7 @@ pub(super) fn run(args: &ExportArgs, common: &Common) -> Result<u8> {
         }
         // Packed above.
         ExportFormat::Wacz => true,
-        ExportFormat::Markdown => {
-            let folder = folder(args)?;
-            std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-            export.pages(progress, |page| -> Result<()> {
-                let path = folder.join(page.file_name());
-                let written = NewFile::replacing(&path).and_then(|mut file| {
-                    file.write_all(markdown(&page).as_bytes())?;
-                    file.finish()
-                });
-                Ok(written.map_err(|error| unwritable(&path, &error))?)
-            })?
-        }
+        ExportFormat::Markdown => write_files(args, &export, progress)?,
     };
     bar.iter().for_each(ProgressBar::finish_and_clear);
     if !any && is_filtered {
@@ -132,6 +121,24 @@ fn bar(common: &Common, args: &ExportArgs, corpus: &Corpus<'_>) -> Option<Progre
         ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} pages, {eta} left");
     let style = style.ok().filter(|_| !hidden)?;
     Some(ProgressBar::new(total).with_style(style))
+}
+
+/// Writes a folder of Markdown. Returns whether there was a page.
+fn write_files(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)) -> Result<bool> {
+    let folder = folder(args)?;
+    let counts = write_markdown(export, progress, folder)?;
+    let mut line = format!("crawl: {}: {}", folder.display(), counted(counts.pages, "page"));
+    if counts.removed > 0 {
+        line.push_str(&format!(", {} of earlier exports removed", counted(counts.removed, "file")));
+    }
+    if counts.flat > 0 {
+        line.push_str(&format!(
+            "\ncrawl: {} without headings, lists and links: the archive has no copy (--no-warc, or removed from pages/)",
+            counted(counts.flat, "page")
+        ));
+    }
+    writeln!(std::io::stderr(), "{line}")?;
+    Ok(counts.pages > 0)
 }
 
 /// Packs the whole archive into one file.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Result;
-use hapax_extract::{Block, Date, Document, Reason, Recipe};
+use hapax_extract::{Block, Date, Document, MarkdownLimits, Reason, Recipe};
 use hapax_page::{HASH, Kind, as_it_stands, fingerprint as fingerprint_by, stand_in};
 use serde_json::{Value, json};
 
@@ -47,6 +47,18 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             row.extend(meta);
         }
         Ok(writeln!(out, "{}", output::json(&row))?)
+    })
+}
+
+/// Prints pages as Markdown. Links without a host are printed as written in the page.
+pub(super) fn markdown(files: &[PathBuf]) -> Result<u8> {
+    let raw = !std::io::stdout().is_terminal();
+    each(files, |_, bytes, kind, out| {
+        let page = kind.read_structured(&stand_in()?, None, bytes).with_addresses(as_it_stands);
+        let thin = page.document().comparison_text(|bytes| HASH.hash(bytes)).thin;
+        let text = page.comparison_markdown(thin, &MarkdownLimits::default()).text;
+        let line = |line: &str| if raw { line.to_owned() } else { escape(line) };
+        Ok(text.lines().try_for_each(|l| writeln!(out, "{}", line(l)))?)
     })
 }
 

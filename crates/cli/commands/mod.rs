@@ -71,7 +71,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
                 None => status::run(json, &data.dirs),
             }
         }
-        Some(Command::Extract { files, text }) => extract::extract(&files, text),
+        Some(Command::Extract { files, markdown: true, .. }) => extract::markdown(&files),
+        Some(Command::Extract { files, text, .. }) => extract::extract(&files, text),
         Some(Command::Fingerprint { files, settings }) => {
             extract::fingerprint(&files, main_job::with_file(settings, &common)?.recipe()?)
         }

@@ -57,11 +57,29 @@ pub fn stored_page(
     page_of_record(&record, url)
 }
 
+/// Returns a page with its elements, from the same place.
+pub fn structured_page(pages: &Path, place: &str, url: &Url) -> Option<hapax_extract::Structured> {
+    let (file, offset) = place.split_once(':')?;
+    let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
+    let (content_type, body) = body_of(&record)?;
+    let content_type = content_type.as_deref();
+    Some(Kind::of(content_type, &body)?.read_structured(url, content_type, &body))
+}
+
 /// Returns the page of a record of our own archive; `None` if the record has no body.
 pub fn page_of_record(
     record: &Record,
     url: &Url,
 ) -> Option<(hapax_extract::Document, hapax_extract::ComparisonText)> {
+    let (content_type, body) = body_of(record)?;
+    let content_type = content_type.as_deref();
+    let document = Kind::of(content_type, &body)?.read(url, content_type, &body);
+    let comparison_text = document.comparison_text(|bytes| HASH.hash(bytes));
+    Some((document, comparison_text))
+}
+
+/// Returns the content type and the decoded body of a record.
+fn body_of(record: &Record) -> Option<(Option<String>, Vec<u8>)> {
     let (_, headers, raw) = http_parts(&record.block)?;
     let header = |name: &str| {
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;
@@ -77,8 +95,5 @@ pub fn page_of_record(
     let body = hapax_fetch::decode_body_within(raw, encoding, &limits).ok()?;
     let kinds = headers.iter().filter(|(name, _)| name == "content-type");
     let content_type = hapax_fetch::content_type(kinds.map(|(_, value)| value.as_slice()));
-    let content_type = content_type.as_deref();
-    let document = Kind::of(content_type, &body)?.read(url, content_type, &body);
-    let comparison_text = document.comparison_text(|bytes| HASH.hash(bytes));
-    Some((document, comparison_text))
+    Some((content_type.map(Into::into), body.into()))
 }

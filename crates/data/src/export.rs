@@ -1,6 +1,7 @@
 //! The export of kept pages.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use hapax_dedup::Record;
 use hapax_index::StoredPage;
@@ -121,9 +122,6 @@ pub const CSV_COLUMNS: [&str; 37] = [
     "against",
 ];
 
-/// Maximum length of the title in a file name, in bytes.
-const MAX_NAME: usize = 80;
-
 impl ExportedPage {
     /// Returns its cells in the order of [`CSV_COLUMNS`]; missing values are empty. `metadata_from` and `alternates`
     /// are JSON, `from` and `against` are separated by spaces.
@@ -171,17 +169,6 @@ impl ExportedPage {
             meta.reservations.join("; "),
             meta.against.join(" "),
         ]
-    }
-
-    /// Returns the name of its Markdown file: number and title. It has no path separators.
-    pub fn file_name(&self) -> String {
-        let title = if self.title.is_empty() { &self.url } else { &self.title };
-        let title: String =
-            title.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-        let words: Vec<&str> = title.split('-').filter(|part| !part.is_empty()).collect();
-        let mut name = words.join("-");
-        name.truncate(name.floor_char_boundary(MAX_NAME));
-        format!("{:06}-{name}.md", self.id)
     }
 }
 
@@ -276,6 +263,11 @@ impl<'s> Export<'s> {
             each(page)
         })?;
         Ok(any)
+    }
+
+    /// Returns the first data directory of the corpus.
+    pub(crate) fn first_dir(&self) -> PathBuf {
+        self.corpus.dirs().first().map(|dir| dir.data.to_path_buf()).unwrap_or_default()
     }
 
     /// Returns a page, if it passes the filter.

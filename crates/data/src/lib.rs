@@ -55,7 +55,9 @@ mod wacz;
 pub use addresses::Addresses;
 pub use again::Again;
 pub use archive_sample::{ArchiveSample, sample_archive};
-pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
+pub use archived::{
+    MAX_RECORD, TextCache, page_of_record, stored_page, stored_text, structured_page,
+};
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use canonical_state::{
     CanonicalState, DeclaredCluster, DeclaredMember, Relation, canonical_of, declared_in,
@@ -91,7 +93,7 @@ pub use lines::{
 };
 pub use log::{Committed, Log};
 pub use log_stats::{HostStats, LogStats, SIMILARITY_CLASSES};
-pub use markdown::markdown;
+pub use markdown::{MarkdownCounts, write_markdown};
 pub use page_counts::PageCounts;
 pub use page_meta::PageMeta;
 pub use page_texts::TextSources;

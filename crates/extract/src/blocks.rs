@@ -8,12 +8,13 @@ use scraper::{Html, Node};
 
 use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
-use crate::elements::{Attributes, Role, Shown, role, shown};
+use crate::elements::{Attributes, Role, Shown, heading_level, is_custom, role, shown};
 use crate::folded::{Folds, is_question_button};
 use crate::limits::Limits;
 use crate::line_numbers::LineNumbers;
 use crate::metadata::{Gathered, Place};
 use crate::supply::JSON_LD;
+use crate::trace::Trace;
 use crate::wrap::is_wide;
 
 /// A run of text between two block-level tags.
@@ -34,6 +35,8 @@ pub(crate) struct RawBlock {
     pub(crate) links: u32,
     /// Whether one of them leads to another page.
     pub(crate) outward: bool,
+    /// Its number in document order, and that of its last row if it was joined.
+    pub(crate) numbers: (u32, u32),
 }
 
 impl RawBlock {
@@ -219,6 +222,15 @@ impl Kinds {
 }
 
 pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
+    collect_with(html, limits, None).0
+}
+
+/// Does the same. A trace receives the block of each text.
+pub(crate) fn collect_with(
+    html: &Html,
+    limits: &Limits,
+    trace: Option<Trace>,
+) -> (Page, Option<Trace>) {
     let mut page = Page::default();
     page.elements.push(ElementInfo::default());
     let mut walk = Walk {
@@ -237,14 +249,22 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         current: RawBlock::default(),
         numbers: LineNumbers::default(),
         folds: Folds::default(),
+        flushed: 0,
+        trace,
         limits,
     };
     for edge in html.tree.root().traverse() {
         match edge {
             Edge::Open(node) => match node.value() {
-                Node::Element(element) => walk.open(element, node),
+                Node::Element(element) => {
+                    walk.open(element, node);
+                    walk.follow(node);
+                }
                 Node::Text(text) if walk.numbers.skips(text, node) => {}
-                Node::Text(text) => walk.text(text),
+                Node::Text(text) => {
+                    walk.follow(node);
+                    walk.text(text);
+                }
                 _ => {}
             },
             Edge::Close(node) => {
@@ -255,7 +275,7 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         }
     }
     walk.flush();
-    walk.page
+    (walk.page, walk.trace)
 }
 
 struct Walk<'a> {
@@ -279,6 +299,9 @@ struct Walk<'a> {
     current: RawBlock,
     numbers: LineNumbers,
     folds: Folds,
+    /// Number of blocks so far.
+    flushed: u32,
+    trace: Option<Trace>,
     limits: &'a Limits,
 }
 
@@ -528,8 +551,16 @@ impl Walk<'_> {
         self.broken = false;
         let trimmed = block.text.trim();
         if trimmed.is_empty() {
+            if let Some(trace) = &mut self.trace {
+                trace.end_without_block();
+            }
             return;
         }
+        if let Some(trace) = &mut self.trace {
+            trace.end_block();
+        }
+        block.numbers = (self.flushed, self.flushed);
+        self.flushed += 1;
         if trimmed.len() != block.text.len() {
             block.text = trimmed.to_owned();
         }
@@ -538,6 +569,19 @@ impl Walk<'_> {
         block.hidden = self.hidden > 0;
         block.structure = self.structure > 0;
         self.page.blocks.push(block);
+    }
+
+    /// Records which block a text, an image or a rule belongs to.
+    fn follow(&mut self, node: NodeRef<'_, Node>) {
+        let Some(trace) = &mut self.trace else { return };
+        let shown = self.dropped + self.hidden + self.structure == 0;
+        match node.value() {
+            Node::Text(_) if self.dropped == 0 => trace.add(node.id()),
+            Node::Element(element) if shown && matches!(element.name(), "img" | "hr") => {
+                trace.add(node.id());
+            }
+            _ => {}
+        }
     }
 
     fn image(&mut self, element: &Element) {
@@ -557,18 +601,6 @@ fn is_before_words(node: NodeRef<'_, Node>) -> bool {
     let next = node.next_sibling();
     let text = next.as_ref().and_then(|next| next.value().as_text());
     text.is_some_and(|text| text.contains(char::is_alphanumeric))
-}
-
-/// Returns whether this is a custom element: its name contains a hyphen.
-fn is_custom(name: &str) -> bool {
-    name.len() > 4 && name.as_bytes().contains(&b'-')
-}
-
-fn heading_level(name: &str) -> Option<u8> {
-    match name.as_bytes() {
-        [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
-        _ => None,
-    }
 }
 
 fn tag(name: &str) -> Tag {

@@ -68,8 +68,9 @@ fn join(rows: &mut Vec<RawBlock>, element: usize) -> RawBlock {
     let (link_chars, links) =
         rows.iter().fold((0, 0), |(chars, links), row| (chars + row.link_chars, links + row.links));
     let first = rows.first().cloned().unwrap_or_default();
+    let last = rows.last().map_or(first.numbers.1, |row| row.numbers.1);
     rows.clear();
-    RawBlock { text, link_chars, links, element, ..first }
+    RawBlock { text, link_chars, links, element, numbers: (first.numbers.0, last), ..first }
 }
 
 /// Returns whether rows are at least two lines of code.

@@ -25,6 +25,17 @@ pub struct Block {
     pub menu: bool,
 }
 
+impl Block {
+    /// Returns whether the comparison text has it: of a `thin` page all visible blocks.
+    pub fn is_compared(&self, thin: bool) -> bool {
+        match self.reason {
+            Reason::Text => true,
+            Reason::Hidden | Reason::Structure => false,
+            _ => thin,
+        }
+    }
+}
+
 /// A link of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -118,7 +129,7 @@ pub struct Document {
 pub const MAX_OTHER_TEXT: usize = 256 << 10;
 
 /// A page with fewer content words is thin.
-pub(crate) const MIN_CONTENT_WORDS: u32 = 15;
+pub const MIN_CONTENT_WORDS: u32 = 15;
 
 /// The comparison text of a page: the text that is indexed and compared.
 #[derive(Clone, Debug)]

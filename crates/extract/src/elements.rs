@@ -171,3 +171,16 @@ pub(crate) fn shown(attributes: &Attributes<'_>, role: Role) -> Shown {
         Shown::Yes
     }
 }
+
+/// Returns whether this is a custom element: its name contains a hyphen.
+pub(crate) fn is_custom(name: &str) -> bool {
+    name.len() > 4 && name.as_bytes().contains(&b'-')
+}
+
+/// Returns the level of a heading element.
+pub(crate) fn heading_level(name: &str) -> Option<u8> {
+    match name.as_bytes() {
+        [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
+        _ => None,
+    }
+}

@@ -3,6 +3,7 @@
 #![warn(clippy::indexing_slicing)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod addresses;
 mod block_evidence;
 mod blocks;
 mod charset;
@@ -22,6 +23,7 @@ mod frequency;
 mod lang;
 mod limits;
 mod line_numbers;
+mod markdown;
 mod measure;
 mod metadata;
 mod model;
@@ -40,6 +42,7 @@ mod stop_lists;
 mod supply;
 mod title;
 mod tokens;
+mod trace;
 mod traditional;
 mod trees;
 mod version;
@@ -50,14 +53,19 @@ mod wrap;
 pub use charset::CharsetSource;
 pub use declared::is_reservation;
 pub use dictionary::jieba;
-pub use document::{Block, ComparisonText, Document, Image, Link, MAX_OTHER_TEXT, RobotsMeta};
+pub use document::{
+    Block, ComparisonText, Document, Image, Link, MAX_OTHER_TEXT, MIN_CONTENT_WORDS, RobotsMeta,
+};
 pub use lang::is_cjk;
 pub use limits::Limits;
+pub use markdown::{MarkdownLimits, MarkdownText, Structured, markdown_line};
 pub use metadata::{Date, Metadata, MetadataSource, Moment};
 pub use numbers::{is_counting, is_referring};
 pub use page_type::PageType;
 pub use parse::{ParseLimits, Truncation};
-pub use read::{Evidence, evidence, extract, extract_plain, links, refresh_target};
+pub use read::{
+    Evidence, evidence, extract, extract_plain, extract_structured, links, refresh_target,
+};
 pub use recipe::{Recipe, Tie};
 pub use title::plain_name;
 pub use tokens::{Features, RECIPE, features, for_each_token, for_each_word, weighted_words};

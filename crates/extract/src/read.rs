@@ -1,11 +1,9 @@
 //! Turns bytes into a document.
 
-use std::borrow::Cow;
-
-use encoding_rs::{Encoding, UTF_8};
-use hapax_url::without_extra_slashes;
+use encoding_rs::Encoding;
 use url::Url;
 
+use crate::addresses::{join, join_in};
 use crate::block_evidence::Witness;
 use crate::blocks;
 use crate::charset::{CharsetSource, decode};
@@ -17,6 +15,7 @@ use crate::declared::Declared;
 use crate::document::{Block, Document, Image, Link, RobotsMeta};
 use crate::lang::{Languages, Sample};
 use crate::limits::Limits;
+use crate::markdown::{Elements, Structured};
 use crate::metadata::{self, Metadata};
 use crate::model::model;
 use crate::near_heading::lines_near;
@@ -25,6 +24,7 @@ use crate::parse::{is_xml, parse, parse_as};
 use crate::scan::scan;
 use crate::stop_lists::StopLists;
 use crate::title::{heading_of, main_heading};
+use crate::trace::Trace;
 use crate::votes::{Choice, Reason};
 use crate::wrap::unwrapped;
 
@@ -36,12 +36,37 @@ const MAX_REFRESH_SECONDS: f64 = 10.0;
 /// # Complexity
 /// Linear in the body, within `limits`.
 pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    read(base, content_type, body, limits, false).0
+}
+
+/// Extracts an HTML page and keeps its elements, for [`Structured::markdown`].
+///
+/// # Complexity
+/// Linear in the body, within `limits`. It holds the tree of the page, which may need 30 times the body.
+pub fn extract_structured(
+    base: &Url,
+    content_type: Option<&str>,
+    body: &[u8],
+    limits: &Limits,
+) -> Structured {
+    let (document, elements) = read(base, content_type, body, limits, true);
+    Structured::new(document, elements)
+}
+
+/// Extracts a page; `keeps` its elements, if they are needed later.
+fn read(
+    base: &Url,
+    content_type: Option<&str>,
+    body: &[u8],
+    limits: &Limits,
+    keeps: bool,
+) -> (Document, Option<Elements>) {
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse_as(&text, &limits.parse, is_xhtml(content_type, &text));
-    let mut page = blocks::collect(&html, limits);
+    let (mut page, trace) = blocks::collect_with(&html, limits, keeps.then(Trace::default));
     join_rows_of_code(&mut page);
     // The tree needs most of the memory: free it before the decision.
-    drop(html);
+    let html = keeps.then_some(html);
     drop(text);
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let languages = whole.languages(page.lang.as_deref());
@@ -74,6 +99,13 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     document.metadata =
         metadata_of(&mut page, &document, &choices, (url, &base, languages.second), limits);
     let blocks = std::mem::take(&mut page.blocks);
+    let elements = html.zip(trace).map(|(html, trace)| Elements {
+        html,
+        trace,
+        numbers: blocks.iter().map(|block| block.numbers).collect(),
+        base: base.clone(),
+        encoding,
+    });
     document.blocks = blocks
         .into_iter()
         .zip(choices)
@@ -96,7 +128,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let (first_same, same) = (same(languages.first), same(languages.second));
     let of_own = if first_same && same { languages } else { own.languages(page.lang.as_deref()) };
     let language = if same { languages.second } else { of_own.second };
-    Document {
+    let document = Document {
         language,
         first_language: if first_same { languages.first } else { of_own.first },
         language_score: if same { whole } else { own }.score(language),
@@ -107,7 +139,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         charset_source,
         truncated,
         ..document
-    }
+    };
+    (document, elements)
 }
 
 /// Chooses the metadata; `of` is the URL of the page, its base URL and its language.
@@ -167,42 +200,6 @@ fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
     // WHATWG HTML, "set the frozen base URL".
     let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
     base.unwrap_or_else(|| url.clone())
-}
-
-/// Returns an absolute address, or `None` if it is too long.
-fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
-    base.join(without_extra_slashes(href))
-        .ok()
-        .filter(|url| url.as_str().len() <= limits.max_url_bytes)
-}
-
-/// Resolves a link. Its query is encoded in the charset of the page, as in browsers.
-///
-/// Source: WHATWG HTML, "encoding-parse a URL"; WHATWG URL, "percent-encode after encoding".
-fn join_in(base: &Url, href: &str, encoding: &'static Encoding) -> Option<Url> {
-    let (href, encoding) = (without_extra_slashes(href), encoding.output_encoding());
-    if encoding == UTF_8 || href.is_ascii() {
-        return base.join(href).ok();
-    }
-    let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|text| Cow::Owned(encoded(text, encoding));
-    Url::options().base_url(Some(base)).encoding_override(Some(encode)).parse(href).ok()
-}
-
-/// Encodes a text. Characters missing in the charset become percent-encoded character references (`%26%23233%3B`).
-fn encoded(text: &str, encoding: &'static Encoding) -> Vec<u8> {
-    let (all, _, lacks) = encoding.encode(text);
-    if !lacks {
-        return all.into_owned();
-    }
-    let mut bytes = Vec::with_capacity(all.len());
-    let mut buffer = [0; 4];
-    for c in text.chars() {
-        match encoding.encode(c.encode_utf8(&mut buffer)) {
-            (known, _, false) => bytes.extend(&*known),
-            _ => bytes.extend(format!("%26%23{}%3B", u32::from(c)).bytes()),
-        }
-    }
-    bytes
 }
 
 /// Returns a document without text from the declarations of a page.

@@ -1,6 +1,6 @@
 //! Determines whether bytes are HTML, plain text or neither.
 
-use hapax_extract::{Document, Limits, extract, extract_plain};
+use hapax_extract::{Document, Limits, Structured, extract, extract_plain, extract_structured};
 use url::Url;
 
 /// Without a content type, a body is text if this number of bytes contains no zero byte.
@@ -58,6 +58,15 @@ impl Kind {
         match self {
             Self::Html => extract(url, content_type, body, &Limits::default()),
             Self::Plain => extract_plain(content_type, body, &Limits::default()),
+        }
+    }
+
+    /// Extracts a document and keeps its elements, within the default limits.
+    pub fn read_structured(self, url: &Url, content_type: Option<&str>, body: &[u8]) -> Structured {
+        let limits = Limits::default();
+        match self {
+            Self::Html => extract_structured(url, content_type, body, &limits),
+            Self::Plain => Structured::plain(extract_plain(content_type, body, &limits)),
         }
     }
 }

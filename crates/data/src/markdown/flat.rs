@@ -1,78 +1,17 @@
-//! Exports a kept page as Markdown. Its text is escaped, so that it contains no markup.
+//! Text without structure as Markdown: each line is a paragraph, and its text is escaped, so that it contains no markup.
 
-use crate::export::ExportedPage;
-
-/// Returns the front matter (YAML) and the text.
-pub fn markdown(page: &ExportedPage) -> String {
-    let mut out = String::with_capacity(page.text.len() + 512);
-    out.push_str("---\n");
-    for (name, value) in [
-        ("url", &page.url),
-        ("title", &page.title),
-        ("language", &page.language),
-        ("fetched", &page.fetched),
-    ] {
-        out.push_str(name);
-        out.push_str(": ");
-        quote(value, &mut out);
-        out.push('\n');
-    }
-    let meta = &page.meta;
-    for (name, value) in [
-        ("author", &meta.author),
-        ("published", &meta.published),
-        ("modified", &meta.modified),
-        ("description", &meta.description),
-    ] {
-        let Some(value) = value else { continue };
-        out.push_str(name);
-        out.push_str(": ");
-        quote(value, &mut out);
-        out.push('\n');
-    }
-    out.push_str(&format!("copies: {}\n---\n\n", page.sighted.copies));
-    let mut first = true;
+/// Returns the lines of a text as paragraphs.
+pub(super) fn flat(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 512);
     // CommonMark treats a single carriage return as a line end.
-    for line in page.text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
-        if !std::mem::take(&mut first) {
+    for line in text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
+        if !out.is_empty() {
             out.push_str("\n\n");
         }
         paragraph(line, &mut out);
     }
     out.push('\n');
     out
-}
-
-/// Writes a double-quoted scalar of YAML 1.2, and escapes all other characters.
-fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            _ if stands(c) => out.push(c),
-            _ => {
-                let code = u32::from(c);
-                out.push_str(&match code {
-                    0..=0xff => format!("\\x{code:02X}"),
-                    0x100..=0xffff => format!("\\u{code:04X}"),
-                    _ => format!("\\U{code:08X}"),
-                });
-            }
-        }
-    }
-    out.push('"');
-}
-
-/// Returns whether YAML 1.2.2 can print it and it is not a line end, byte-order mark or bidirectional control.
-fn stands(c: char) -> bool {
-    matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
-        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Escapes a line into a plain paragraph: without HTML, link, image, code or list.
@@ -147,32 +86,6 @@ mod tests {
     }
 
     #[test]
-    fn every_character_of_a_title_is_one_that_yaml_takes_and_is_read_back() {
-        for c in '\0'..=char::MAX {
-            let mut text = String::new();
-            quote(&c.to_string(), &mut text);
-            let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
-            // YAML 1.2.2, rule 1, without line ends.
-            let printable = |c: char| {
-                let code = u32::from(c);
-                matches!(code, 0x20..=0x7e | 0xa0..=0xd7ff | 0xe000..=0xfffd | 0x10000..=0x10ffff)
-            };
-            assert!(inner.chars().all(printable), "{:x}", u32::from(c));
-            let read = match inner.strip_prefix('\\') {
-                None => inner.chars().next().unwrap(),
-                Some("n") => '\n',
-                Some("t") => '\t',
-                Some("r") => '\r',
-                Some(code) if code.starts_with(['x', 'u', 'U']) => {
-                    char::from_u32(u32::from_str_radix(&code[1..], 16).unwrap()).unwrap()
-                }
-                Some(other) => other.chars().next().unwrap(),
-            };
-            assert_eq!(read, c);
-        }
-    }
-
-    #[test]
     fn page_lines_are_escaped_in_markdown_and_render_as_their_text() {
         for line in [
             "<img src=x onerror=alert(1)>",
@@ -239,27 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_cannot_leave_its_front_matter_or_its_paragraphs() {
-        let page = ExportedPage {
-            title: "a\"\n---\nevil: true\u{85}\u{2028}\u{7f}".to_owned(),
-            text: "one\r    two\n\n---\n\u{2028}\nthree".to_owned(),
-            id: 1,
-            url: String::new(),
-            language: String::new(),
-            fetched: String::new(),
-            stored: crate::StoredFeatures::default(),
-            sighted: crate::Sighted { copies: 2, ..crate::Sighted::default() },
-            site_lines: 0,
-            meta: crate::PageMeta {
-                author: Some("Ada\nevil: true".to_owned()),
-                ..crate::PageMeta::default()
-            },
-        };
-        let text = markdown(&page);
-        assert_eq!(
-            text,
-            "---\nurl: \"\"\ntitle: \"a\\\"\\n---\\nevil: true\\x85\\u2028\\x7F\"\nlanguage: \"\"\nfetched: \"\"\n\
-             author: \"Ada\\nevil: true\"\ncopies: 2\n---\n\none\n\ntwo\n\n\\---\n\nthree\n"
-        );
+    fn the_lines_of_a_text_are_paragraphs() {
+        let text = flat("one\r    two\n\n---\n\u{2028}\nthree");
+        assert_eq!(text, "one\n\ntwo\n\n\\---\n\nthree\n");
     }
 }

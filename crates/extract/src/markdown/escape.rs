@@ -1,0 +1,171 @@
+//! Escapes text that Markdown would read as markup.
+
+/// Writes a text of one line. `before` and `after` are the characters around it, if it is not alone on its line.
+///
+/// # Complexity
+/// Linear.
+pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out: &mut String) {
+    let mut before = before.unwrap_or(' ');
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map_or(after.unwrap_or(' '), |(_, next)| *next);
+        let is_word = |c: char| c.is_alphanumeric();
+        let is_markup = match c {
+            // A brace begins an expression of MDX and of templates.
+            '\\' | '`' | '[' | ']' | '{' => true,
+            '*' => !(before.is_whitespace() && next.is_whitespace()),
+            '_' => {
+                let inside = is_word(before) && is_word(next);
+                !inside && !(before.is_whitespace() && next.is_whitespace())
+            }
+            '~' => next == '~' || !before.is_whitespace(),
+            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
+            '&' => is_entity(text.get(at..).unwrap_or_default()),
+            // A link follows, which would become an image. A bracket of the text is escaped itself.
+            '!' => after == Some('[') && chars.peek().is_none(),
+            _ => false,
+        };
+        if is_markup {
+            out.push('\\');
+        }
+        out.push(c);
+        before = c;
+    }
+}
+
+/// Longest name of an entity in HTML, in bytes.
+const MAX_ENTITY: usize = 32;
+
+/// Returns whether a text begins with a character reference.
+fn is_entity(text: &str) -> bool {
+    let rest = text.get(1..).unwrap_or_default();
+    let end = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'#');
+    end.is_some_and(|end| {
+        (1..=MAX_ENTITY).contains(&end) && rest.as_bytes().get(end) == Some(&b';')
+    })
+}
+
+/// Returns an escaped line whose beginning is no heading, list, rule, quote, table, definition or statement of MDX.
+pub(super) fn at_line_start(line: &str) -> String {
+    let first = line.chars().next().unwrap_or(' ');
+    let rest = line.get(first.len_utf8()..).unwrap_or_default();
+    let next = rest.chars().next().unwrap_or(' ');
+    let must = match first {
+        '#' | '>' | '=' | '|' => true,
+        '+' => next.is_whitespace(),
+        '-' => next.is_whitespace() || matches!(next, '-' | '|' | ':'),
+        '~' => next == '~',
+        ':' => next.is_whitespace() || matches!(next, '-' | ':'),
+        // `*` alone is not escaped between spaces.
+        '*' => next.is_whitespace(),
+        '_' => next.is_whitespace(),
+        '0'..='9' => return numbered(line),
+        'i' | 'e' => return statement(line),
+        _ => false,
+    };
+    if must { format!("\\{line}") } else { line.to_owned() }
+}
+
+fn numbered(line: &str) -> String {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = line.split_at(digits);
+    let mut rest = rest.chars();
+    let is_marker = matches!(rest.next(), Some('.' | ')'));
+    if is_marker && rest.next().is_none_or(char::is_whitespace) {
+        format!("{number}\\{}", line.get(digits..).unwrap_or_default())
+    } else {
+        line.to_owned()
+    }
+}
+
+/// MDX executes a line that begins with one of these words.
+fn statement(line: &str) -> String {
+    for (word, escaped) in [("import", "&#105;mport"), ("export", "&#101;xport")] {
+        if let Some(rest) = line.strip_prefix(word)
+            && rest.starts_with([' ', '{', '"', '\'', '\\', '*'])
+        {
+            return format!("{escaped}{rest}");
+        }
+    }
+    line.to_owned()
+}
+
+/// Returns an address as the destination of a link. It has no spaces, line ends or pipes.
+pub(super) fn destination(url: &str) -> String {
+    let mut safe = String::with_capacity(url.len());
+    for (at, c) in url.char_indices() {
+        match c {
+            '<' | '>' | '\\' | '|' | '`' | '"' => safe.push_str(&format!("%{:02X}", u32::from(c))),
+            '&' if is_entity(url.get(at..).unwrap_or_default()) => safe.push_str("&amp;"),
+            c if c.is_whitespace() || c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    safe.push_str(&format!("%{byte:02X}"));
+                }
+            }
+            c => safe.push(c),
+        }
+    }
+    if safe.contains(['(', ')']) { format!("<{safe}>") } else { safe }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(text: &str) -> String {
+        let mut out = String::new();
+        escape(text, None, None, &mut out);
+        at_line_start(&out)
+    }
+
+    #[test]
+    fn text_that_looks_like_markdown_is_escaped_and_other_text_is_not() {
+        for (text, expected) in [
+            ("# heading", "\\# heading"),
+            ("#!/bin/sh", "\\#!/bin/sh"),
+            ("- item", "\\- item"),
+            ("---", "\\---"),
+            ("===", "\\==="),
+            ("+ item", "\\+ item"),
+            ("12. item", "12\\. item"),
+            ("3) item", "3\\) item"),
+            ("3.5 % of all", "3.5 % of all"),
+            ("> quote", "\\> quote"),
+            ("| a | b |", "\\| a | b |"),
+            ("a * b = c", "a * b = c"),
+            ("*bold*", "\\*bold\\*"),
+            ("snake_case_name", "snake_case_name"),
+            ("_it_", "\\_it\\_"),
+            ("~~gone~~", "\\~\\~gone\\~\\~"),
+            ("~5 of ~6", "~5 of ~6"),
+            ("`code`", "\\`code\\`"),
+            ("[a](b)", "\\[a\\](b)"),
+            ("![a](b)", "!\\[a\\](b)"),
+            ("a < b > c", "a < b > c"),
+            ("<b>", "\\<b>"),
+            ("a &amp; b & c &c", "a \\&amp; b & c &c"),
+            ("{{ site.secret }}", "\\{\\{ site.secret }}"),
+            ("back\\slash", "back\\\\slash"),
+            ("import fs from 'fs'", "&#105;mport fs from 'fs'"),
+            ("importers say", "importers say"),
+            (":--", "\\:--"),
+            ("-5 to -3", "-5 to -3"),
+            ("stop!", "stop!"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_destination_has_no_character_that_ends_a_link() {
+        for (url, expected) in [
+            ("http://a.example/b?c=1&d=2", "http://a.example/b?c=1&d=2"),
+            ("http://a.example/?a=1&copy;=2", "http://a.example/?a=1&amp;copy;=2"),
+            ("http://a.example/x_(y)", "<http://a.example/x_(y)>"),
+            ("mailto:a b>\n|", "mailto:a%20b%3E%0A%7C"),
+        ] {
+            assert_eq!(destination(url), expected);
+        }
+    }
+}
