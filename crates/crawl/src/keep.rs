@@ -9,7 +9,7 @@ use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
-use hapax_page::examples;
+use hapax_page::{as_it_stands, examples};
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
 use super::commit::{Committer, place};
@@ -189,6 +189,7 @@ impl Committer {
         };
         let (shared, different) =
             text.map(|other| examples(&page.text, &other)).unwrap_or_default();
+        let canonical_url = page.document.canonical.as_ref().map(as_it_stands);
         let line = Discarded {
             against,
             fingerprint: Some(page.evidence.fingerprint.to_string()),
@@ -213,7 +214,7 @@ impl Committer {
             links: PageLinks {
                 from: self.inlinks(page.url.as_str())?,
                 canonical: page.document.canonical.as_ref() == Some(&page.url),
-                canonical_url: meta.canonical.filter(|url| url != page.url.as_str()),
+                canonical_url: canonical_url.filter(|url| url != page.url.as_str()),
             },
             warc: location.as_ref().map(place),
             ..Discarded::new(time, id, page.url.as_str(), kind, of)

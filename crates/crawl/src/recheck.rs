@@ -334,7 +334,7 @@ impl StoredTexts<'_> {
         }
         let row = self.newest.get(&*String::from_utf8_lossy(&record.key));
         let entry = row.and_then(|row| self.rows.by_id(*row)).map(|row| self.rows.entry(&row));
-        Ok(entry.transpose()?.map_or((false, 0), |entry| (entry.canonical, entry.bytes)))
+        Ok(entry.transpose()?.map_or((false, 0), |entry| (entry.links.canonical, entry.bytes)))
     }
 }
 

@@ -5,7 +5,7 @@ use ego_tree::iter::Edge;
 use scraper::{Html, Node};
 
 /// Returns the elements that are shown, with their text, one a line. Marks that Markdown does not have are left out.
-pub fn canon(html: &str) -> String {
+pub(crate) fn canon(html: &str) -> String {
     let page = Html::parse_document(html);
     let mut out = Canon::default();
     let body = page
