@@ -7,6 +7,7 @@ mod crash;
 mod fuzz;
 mod mutants;
 mod plot;
+mod revisits;
 mod rng;
 mod soak;
 mod store;
@@ -34,6 +35,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   soak [--minutes N] [--pages N] [--seed S] [--csv FILE]   crawls for an hour, killed every 30 to 90 seconds:
                 memory, file handles and disk a page stay as they are
   circles       fails where files or folders of a crate import each other in a circle
+  revisits [--pages N] [--seeds N]   two years of revisits by a separate clock: fails unless learnt rates reach .9 of
+                the freshness of known ones in the second year, and .8 of their gain over fixed intervals (2,000
+                pages, 3 seeds)
   plot          draws docs/figures/*.csv as docs/pictures/*.svg
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
   hostile [--short]   servers that mean harm, in three orders: each has an outcome; fails unless honest hosts keep 80 %
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
             let pages = number("--pages", 5_000_000);
             soak::run(number("--minutes", 60), pages, number("--seed", 1), csv.as_ref())
         }),
+        Some("revisits") => revisits::run(number("--pages", 2000), number("--seeds", 3)),
         Some("plot") => plot::run("docs/figures".as_ref(), "docs/pictures".as_ref()),
         Some("web") => serve(number("--pages", 100_000), number("--port", 0)),
         Some("fuzz-all") => fuzz::run(&fuzz::How {

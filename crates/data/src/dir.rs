@@ -10,7 +10,7 @@ use crate::files;
 
 /// The contents of a data directory except its lock, in the order of removal. The settings come first: without them
 /// it is not a crawl. The store comes last: files without a store look like damage.
-const OWN: [&str; 19] = [
+const OWN: [&str; 20] = [
     "crawl.toml",
     "summary.json",
     "pages",
@@ -24,6 +24,7 @@ const OWN: [&str; 19] = [
     "decisions.jsonl",
     "events.jsonl",
     "events.end",
+    "runs.json",
     "addresses.jsonl",
     "spool",
     "upgrade",

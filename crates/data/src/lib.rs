@@ -10,6 +10,7 @@ mod calibration;
 mod canonical_state;
 mod cause;
 mod cause_report;
+mod changes;
 mod closest;
 mod clusters;
 mod committed;
@@ -41,6 +42,7 @@ mod positions;
 mod reason;
 mod references;
 mod rows;
+mod runs;
 mod sightings;
 mod site_lines;
 pub mod spelling;
@@ -66,6 +68,7 @@ pub use cause::{CauseSet, WantedCause, causes_of};
 pub use cause_report::{
     CauseCount, CauseExample, CausePattern, CausePlace, CauseReport, DroppedUrls,
 };
+pub use changes::{ChangeKind, Changes, DiffPiece, PageChange, Since};
 pub use closest::{
     ClosestPage, KeptPage, NEAR_MISSES, NearMiss, NearMissOptions, NearMissTotals, NearMisses,
     SameValue,
@@ -106,13 +109,14 @@ pub use positions::{
 pub use reason::SkipReason;
 pub use references::{InReference, Reference, References, Wanted};
 pub use rows::{NONE, Row, Rows, is_of_host};
+pub use runs::{Run, Runs};
 pub use sightings::{Sighted, Sightings};
 pub use site_lines::{Cleaned, SiteLines, SiteLinesBuilder};
 pub use spool::{Answer, Request, Spool, submit};
 pub use standing::{Heads, Shown, Standing, tables};
 pub use stream::{
     Cursor, EventKind, EventLog, EventOf, FOLLOW_INTERVAL, Fields, PageEvent, Stream, StreamFormat,
-    Streamed, is_without_events,
+    Streamed, TextChange, is_without_events,
 };
 pub use tables::{ELSEWHERE, is_reference_key, locked, read_only, reference_key, url_of_key};
 pub use texts::Texts;

@@ -110,6 +110,11 @@ impl Log {
         Ok(())
     }
 
+    /// Returns the committed part.
+    pub(crate) const fn committed(&self) -> Committed {
+        self.committed
+    }
+
     /// Bytes of appended lines in memory.
     pub(crate) const fn pending(&self) -> usize {
         self.pending.len()

@@ -16,6 +16,7 @@ mod host;
 mod inlinks;
 mod lease;
 mod read_only;
+pub mod revisit;
 mod seen;
 
 pub use address::network;

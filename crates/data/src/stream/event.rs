@@ -41,8 +41,22 @@ pub struct EventOf {
     pub url: String,
 }
 
+/// How the text of a known page has changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TextChange {
+    /// Similarity of the two texts: the share of their words that both have. `None` without a stored text of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
+    /// The location of the page as it was in pages/, as `FILE:OFFSET`, if it is archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The location of the page as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
 /// A change of a page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageEvent {
     /// The kind of change.
     pub event: EventKind,
@@ -70,6 +84,9 @@ pub struct PageEvent {
     /// The reason, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The change of a known page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<TextChange>,
 }
 
 impl PageEvent {
@@ -87,6 +104,7 @@ impl PageEvent {
             of: None,
             kind: None,
             why: None,
+            change: None,
         }
     }
 

@@ -50,6 +50,11 @@ impl EventLog {
         self.is_new
     }
 
+    /// Returns the random number of the stream and the length of its committed part.
+    pub const fn position(&self) -> (u64, u64) {
+        (self.stream, self.log.committed().length)
+    }
+
     /// Appends an event.
     ///
     /// # Errors

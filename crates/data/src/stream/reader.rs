@@ -12,6 +12,7 @@ use super::page::Pages;
 use crate::error::{Context, Error, Result};
 use crate::export::ExportedPage;
 use crate::files::open_regular;
+use crate::runs::Run;
 
 /// The interval at which a follower looks for new events. A crawl commits at most once a second.
 pub const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
@@ -22,7 +23,7 @@ const PIECE: u64 = 4096;
 
 /// A reader of the events of one directory in durable order.
 #[derive(Debug)]
-pub(super) struct DirStream {
+pub(crate) struct DirStream {
     data: PathBuf,
     /// The log and the durable end; `None` before the first commit.
     open: Option<(BufReader<File>, DurableEnd)>,
@@ -39,7 +40,7 @@ impl DirStream {
     ///
     /// # Errors
     /// [`Error::Invalid`] if it is not a position of this stream, [`Error::Damaged`] if durable events are missing.
-    pub(super) fn open(data: &Path, from: Option<Position>) -> Result<Self> {
+    pub(crate) fn open(data: &Path, from: Option<Position>) -> Result<Self> {
         let mut stream = Self {
             data: data.to_owned(),
             open: None,
@@ -113,11 +114,38 @@ impl DirStream {
         Ok(())
     }
 
-    /// Returns the next durable event; `None` at the durable end.
+    /// Moves to the begin of a run's events. Returns whether they are in this stream.
+    pub(crate) fn skip_to_run(&mut self, run: &Run) -> Result<bool> {
+        let Some((reader, end)) = &mut self.open else { return Ok(false) };
+        let is_line =
+            run.events == 0 || run.events <= end.length && last_line(reader, run.events)?.is_some();
+        if run.stream != end.stream || !is_line {
+            return Ok(false);
+        }
+        reader.seek(SeekFrom::Start(run.events))?;
+        self.position = run.events;
+        Ok(true)
+    }
+
+    /// Returns the next durable event with the fields of its page; `None` at the durable end.
     ///
     /// # Errors
     /// [`Error::Damaged`] if a line cannot be read; otherwise from the index.
     pub(super) fn next_event(&mut self) -> Result<Option<ReadEvent>> {
+        let Some((cursor, event)) = self.next_bare()? else { return Ok(None) };
+        let page = if event.event.keeps() { self.pages.page(&event)? } else { None };
+        Ok(Some((cursor, event, page)))
+    }
+
+    /// Returns the next durable event without its page; `None` at the durable end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if a line cannot be read.
+    pub(crate) fn next_bare_event(&mut self) -> Result<Option<PageEvent>> {
+        Ok(self.next_bare()?.map(|(_, event)| event))
+    }
+
+    fn next_bare(&mut self) -> Result<Option<(Position, PageEvent)>> {
         let Some((reader, end)) = &mut self.open else { return Ok(None) };
         let left = end.length.saturating_sub(self.position);
         if left == 0 {
@@ -138,8 +166,7 @@ impl DirStream {
         self.position += count as u64;
         let line = crc32fast::hash(&self.line);
         let cursor = Position { stream: end.stream, offset: self.position, line };
-        let page = if event.event.keeps() { self.pages.page(&event)? } else { None };
-        Ok(Some((cursor, event, page)))
+        Ok(Some((cursor, event)))
     }
 
     /// Looks for events that became durable since. Returns whether there are any.

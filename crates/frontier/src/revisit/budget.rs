@@ -1,0 +1,132 @@
+//! The value of a visit that a budget allows, and the visits that are left of it.
+
+use std::time::Duration;
+
+use super::belief::RateBelief;
+use super::pace::Pace;
+
+/// Steps of the search for the value: it is then exact to a thousandth.
+const STEPS: u32 = 16;
+/// The largest value of a visit in seconds; beyond it no page deserves a visit earlier than [`Pace::max`].
+const MOST: f64 = 1e9;
+
+/// Returns the visits per second of all pages at a pace.
+pub fn visits_per_second<'a>(
+    pace: &Pace,
+    beliefs: impl IntoIterator<Item = &'a RateBelief>,
+) -> f64 {
+    beliefs.into_iter().map(|belief| pace.interval(belief).as_secs_f64().recip()).sum()
+}
+
+/// Returns the least value of a visit, in seconds, at which pages take at most `budget` visits per second. `pace` gives
+/// the shortest and the longest interval. Returns 0 if the budget suffices for any value.
+///
+/// # Complexity
+/// Linear in the number of beliefs. A sample suffices, with a budget in proportion.
+pub fn fit_value(pace: Pace, beliefs: &[RateBelief], budget: f64) -> f64 {
+    let shares: Vec<_> = beliefs.iter().map(RateBelief::probabilities).collect();
+    let visits = |value: f64| -> f64 {
+        let pace = Pace { value: Some(value), ..pace };
+        shares.iter().map(|shares| pace.seconds(shares, false).recip()).sum()
+    };
+    if visits(0.0) <= budget {
+        return 0.0;
+    }
+    // By the logarithm: the values of pages differ by orders of magnitude.
+    let (mut low, mut high) = (0.0f64, MOST.ln());
+    for _ in 0..STEPS {
+        let middle = f64::midpoint(low, high);
+        if visits(middle.exp()) > budget {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high.exp()
+}
+
+/// The visits that a budget of visits a day has left. Unused visits of at most one day are saved up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quota {
+    /// Visits a day.
+    pub per_day: f64,
+    /// Visits that are left. Negative after a run that used more, for example because of redirects.
+    pub left: f64,
+}
+
+const DAY: f64 = 86_400.0;
+
+impl Quota {
+    /// Makes a quota with the visits of one hour, but at least one.
+    pub fn new(per_day: f64) -> Self {
+        Self { per_day, left: (per_day / 24.0).max(1.0).min(per_day.max(1.0)) }
+    }
+
+    /// Adds the visits of a time.
+    pub fn pass(&mut self, elapsed: Duration) {
+        let more = self.per_day * elapsed.as_secs_f64() / DAY;
+        self.left = (self.left + more).min(self.per_day.max(1.0));
+    }
+
+    /// Takes one visit. Returns whether one was left.
+    pub fn take(&mut self) -> bool {
+        let is_left = self.left >= 1.0;
+        self.left -= if is_left { 1.0 } else { 0.0 };
+        is_left
+    }
+
+    /// Returns the time until a visit is left.
+    pub fn wait(&self) -> Duration {
+        let lacking = (1.0 - self.left).max(0.0) * DAY / self.per_day.max(1e-9);
+        Duration::from_secs_f64(lacking.min(10.0 * 365.0 * DAY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PACE: Pace =
+        Pace { min: Duration::from_secs(60), max: Duration::from_secs(1000 * 86_400), value: None };
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn the_pace_of_a_budget_takes_that_budget(
+            pages in proptest::collection::vec(
+                proptest::collection::vec((1u64..4_000_000, any::<bool>()), 0..10), 1..30),
+            days in 0.1f64..30.0,
+        ) {
+            let beliefs: Vec<RateBelief> = pages.iter().map(|visits| {
+                let mut belief = RateBelief::default();
+                visits.iter().for_each(|(s, changed)| belief.observe(Duration::from_secs(*s), *changed));
+                belief
+            }).collect();
+            let budget = beliefs.len() as f64 / (days * 86_400.0);
+            let value = fit_value(PACE, &beliefs, budget);
+            let visits = visits_per_second(&Pace { value: Some(value), ..PACE }, &beliefs);
+            prop_assert!(visits <= budget * 1.01, "{visits} of {budget}");
+            prop_assert!(value == 0.0 || visits >= budget * 0.97, "{visits} of {budget}");
+        }
+    }
+
+    #[test]
+    fn a_quota_saves_up_the_visits_of_at_most_one_day() {
+        let mut quota = Quota::new(48.0);
+        assert!(quota.take() && quota.take() && !quota.take());
+        assert_eq!(quota.wait(), Duration::from_secs(1800));
+        quota.pass(Duration::from_secs(3600));
+        assert!(quota.take() && quota.take() && !quota.take());
+        quota.pass(Duration::from_secs(400 * 86_400));
+        assert_eq!((0..100).filter(|_| quota.take()).count(), 48);
+        // Less than one visit a day is possible.
+        let mut rare = Quota::new(0.5);
+        assert!(rare.take() && !rare.take());
+        rare.pass(Duration::from_secs(86_400));
+        assert!(!rare.take());
+        rare.pass(Duration::from_secs(86_400));
+        assert!(rare.take());
+    }
+}
