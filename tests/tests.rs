@@ -100,6 +100,8 @@ mod second_chance;
 mod ends;
 // Recrawls of known pages.
 mod recrawl;
+// Due pages, watches, and what runs changed.
+mod watch;
 // Changes of pages, for other programs.
 mod stream;
 mod stream_sinks;

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::data::{Data, DataDirs};
-pub(crate) use self::output::{ExportArgs, ExportFormat, FilterArgs, StreamArgs, StreamFormat};
+pub(crate) use self::output::{
+    ChangesArgs, ExportArgs, ExportFormat, FilterArgs, StreamArgs, StreamFormat,
+};
 pub(crate) use self::passages::{ClosestArgs, PassagesArgs};
 pub(crate) use self::stages::{CalibrateArgs, ExplainArgs, FindArgs, PlanArgs};
 use crate::exit;
@@ -98,6 +100,12 @@ pub(crate) struct CrawlArgs {
     /// Request all known pages again, and URLs that were skipped for a reason that may be temporary
     #[arg(long, help_heading = "Job")]
     pub(crate) recrawl: bool,
+    /// With --recrawl: request only pages whose next visit is due; a page that is gone twice is removed
+    #[arg(long, requires = "recrawl", help_heading = "Job")]
+    pub(crate) due: bool,
+    /// Go on after the crawl: visit known pages again whenever they are due, until a signal arrives
+    #[arg(long, conflicts_with_all = ["recrawl", "dry_run", "metrics"], help_heading = "Job")]
+    pub(crate) watch: bool,
     /// Request URLs again that were skipped for these reasons, such as http-4xx,robots (list: docs/logs.md)
     #[arg(long, value_name = "REASON", value_delimiter = ',', help_heading = "Job")]
     pub(crate) retry: Vec<SkipReason>,
@@ -170,6 +178,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  crawl stream --follow | consumer\n  crawl stream --from \"$(cat cursor)\" --limit 1000 --cursor-file cursor\n  crawl stream --format opensearch-bulk --fields title,text > bulk.jsonl"
     )]
     Stream(StreamArgs),
+    /// List new, changed, moved and gone pages of the last run
+    #[command(after_help = "Examples:\n  crawl changes\n  crawl changes --since 2026-11-20 --json")]
+    Changes(ChangesArgs),
     /// Remove a page or a host from the index and the tables, and never fetch it again
     #[command(
         after_help = "Examples:\n  crawl forget --dry-run example.org\n  crawl forget --yes https://example.org/page\n  crawl forget --undo"

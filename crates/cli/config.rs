@@ -1,7 +1,9 @@
 //! Converts settings to the engine's configuration.
 
+use std::time::Duration;
+
 use anyhow::Result;
-use hapax_crawl::{Against, Config, Decision, ScopeRules, Storage};
+use hapax_crawl::{Against, Config, Decision, Revisits, ScopeRules, Storage};
 use hapax_data::References;
 use hapax_data::inputs::read_rules;
 use hapax_fetch::Fetcher;
@@ -18,6 +20,30 @@ fn given<T>(limit: &Option<Limit<T>>) -> Option<&T> {
 }
 
 impl Settings {
+    /// Returns when known pages are due again. The errors name the flags.
+    pub(crate) fn revisits(&self) -> Result<Revisits> {
+        let (default, own) = (Revisits::default(), &self.revisits);
+        let min = own.revisit_min.as_ref().map_or(default.min, Time::duration);
+        let max = own.revisit_max.as_ref().map(Time::duration);
+        // A longer shortest time alone is no contradiction.
+        let max = max.unwrap_or_else(|| default.max.max(min));
+        let per_day = own.revisits_per_day.and_then(|Limit(visits)| visits);
+        let per_site = own.revisits_per_site.and_then(|Limit(visits)| visits);
+        let revisits = Revisits { min, max, per_day, per_site };
+        let wrong = |what: &str| Err(coded(USAGE, what.to_owned()));
+        match revisits {
+            _ if min < Duration::from_secs(1) => wrong("--revisit-min: 1s and more are possible"),
+            _ if max < min => wrong("--revisit-max is shorter than --revisit-min (default 1h)"),
+            _ if max > Duration::from_secs(3650 * 86_400) => {
+                wrong("--revisit-max: at most 3650d are possible")
+            }
+            _ if per_day == Some(0) || per_site == Some(0) => wrong(
+                "--revisits-per-day and --revisits-per-site: 1 and more, or none, are possible",
+            ),
+            revisits => Ok(revisits),
+        }
+    }
+
     pub(crate) fn config(&self) -> Result<Config> {
         let default = Config::default();
         let depth = self.limits.max_depth.and_then(|Limit(depth)| depth);
@@ -58,6 +84,7 @@ impl Settings {
             dust: self.dust()?,
             decision: self.decision()?,
             against: self.against(),
+            revisits: self.revisits()?,
             storage: Storage {
                 archive: self.output.no_warc != Some(true),
                 index: self.output.no_index != Some(true),

@@ -117,11 +117,12 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
     if pages.alias > 0 {
         writeln!(out, "  redirects    {:>9}", number(pages.alias))?;
     }
-    if pages.unchanged > 0 {
-        writeln!(out, "  unchanged    {:>9}", number(pages.unchanged))?;
-    }
-    if pages.gone > 0 {
-        writeln!(out, "  gone         {:>9}", number(pages.gone))?;
+    if let Some(found) = &summary.recrawl {
+        // Of this recrawl alone.
+        let [new, changed] = [found.new, found.changed].map(number);
+        let [unchanged, gone] = [found.unchanged, found.gone].map(number);
+        let line = format!("changed {changed}, unchanged {unchanged}, gone {gone}");
+        writeln!(out, "  new pages    {new:>9}   {line} in this recrawl")?;
     }
     let skipped: u64 = summary.skipped.values().sum();
     if skipped > 0 {

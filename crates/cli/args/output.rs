@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::data::DataDirs;
+use super::data::{Data, DataDirs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
@@ -77,6 +77,25 @@ pub(crate) enum StreamFormat {
     Jsonl,
     /// Bulk requests of OpenSearch: index and delete
     OpensearchBulk,
+}
+
+/// Arguments of `changes`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ChangesArgs {
+    /// List what has changed since this day, time or run, such as 2026-11-20 or 3 [default: the last run]
+    #[arg(long, value_name = "TIME|RUN")]
+    pub(crate) since: Option<String>,
+    /// List the changes of this page only
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Do not compare the texts of before and after; faster
+    #[arg(long)]
+    pub(crate) no_diff: bool,
+    /// Print one JSON object a page
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) data: Data,
 }
 
 /// Arguments of `stream`.

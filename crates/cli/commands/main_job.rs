@@ -30,7 +30,12 @@ pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
     }
 }
 
-pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
+/// Checks the arguments, opens the data directory and calls `runs`: [`once`], or the runs of a watch.
+pub(super) fn run(
+    args: &CrawlArgs,
+    common: &Common,
+    runs: fn(&Job<'_>, DataDir) -> Result<u8>,
+) -> Result<u8> {
     let settings = with_file(args.settings.clone(), common)?;
     let kept = match args.fresh || args.forget_flags {
         true => Settings::default(),
@@ -50,6 +55,15 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     }
     // Report invalid arguments before touching the disk.
     settings.check(seeds.as_deref().unwrap_or_default())?;
+    let merged = settings.clone().over(kept.clone())?;
+    let min = merged.revisits()?.min;
+    let is_shared = merged.cluster.cluster.is_some_and(|address| !address.is_empty());
+    if args.watch && is_shared {
+        return Err(coded(
+            USAGE,
+            "--watch does not work with --cluster: no worker has the schedule of all pages",
+        ));
+    }
     if args.dry_run {
         let known = (!args.fresh).then_some(args.data.data.as_path());
         let saved = known.map(crate::data::saved).transpose()?.flatten().unwrap_or_default();
@@ -73,6 +87,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     }
     let run = Run {
         recrawl: args.recrawl,
+        due: args.due,
         retry: args.retry.clone(),
         metrics: args.metrics,
         forget_flags: args.forget_flags,
@@ -84,14 +99,84 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     {
         output::unless_closed(writeln!(std::io::stderr(), "{held}"))?;
     }
-    let summary = resume(data, seeds.unwrap_or_default(), settings, run, common)?;
-    if !common.quiet {
-        output::unless_closed(print_summary(&summary, false))?;
-        if let Some(held) = held {
-            output::unless_closed(writeln!(std::io::stdout(), "\n  {held}"))?;
-        }
-    }
+    let seeds = seeds.unwrap_or_default();
+    runs(&Job { seeds, flags: settings, run, common, held, min }, data)
+}
+
+/// Runs the crawl once, and prints its summary.
+pub(super) fn once(job: &Job<'_>, data: DataDir) -> Result<u8> {
+    let session = Session::new()?;
+    let summary = job.resume(data, job.run.clone(), &session);
+    session.close();
+    let summary = summary?;
+    job.print(&summary)?;
     Ok(code_of_summary(&summary))
+}
+
+/// A crawl that may have several runs.
+pub(super) struct Job<'a> {
+    seeds: Vec<Url>,
+    flags: Settings,
+    pub(super) run: Run,
+    pub(super) common: &'a Common,
+    /// Flags of earlier runs, in words.
+    held: Option<String>,
+    /// Shortest time between two visits of a page.
+    pub(super) min: Duration,
+}
+
+impl Job<'_> {
+    /// Runs once.
+    pub(super) fn resume(&self, data: DataDir, run: Run, session: &Session) -> Result<Summary> {
+        resume_in(session, data, self.seeds.clone(), self.flags.clone(), run, self.common)
+    }
+
+    /// Prints the summary, unless --quiet.
+    pub(super) fn print(&self, summary: &Summary) -> Result<()> {
+        if !self.common.quiet {
+            output::unless_closed(print_summary(summary, false))?;
+            if let Some(held) = &self.held {
+                output::unless_closed(writeln!(std::io::stdout(), "\n  {held}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The runtime and the signals of all runs of a process: a signal between two runs must not be lost.
+pub(super) struct Session {
+    runtime: tokio::runtime::Runtime,
+    /// Number of signals.
+    signals: tokio::sync::watch::Receiver<u32>,
+}
+
+impl Session {
+    pub(super) fn new() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let mut signals = runtime.block_on(async { Signals::new() })?;
+        let (sender, receiver) = tokio::sync::watch::channel(0);
+        runtime.spawn(async move {
+            loop {
+                signals.recv().await;
+                sender.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(Self { runtime, signals: receiver })
+    }
+
+    /// Ends the runtime. Look-ups of names may not end by themselves.
+    pub(super) fn close(self) {
+        self.runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+
+    /// Waits. Returns whether a signal has arrived.
+    pub(super) fn sleep(&self, time: Duration) -> bool {
+        let mut signals = self.signals.clone();
+        self.runtime.block_on(async move {
+            let signalled = signals.wait_for(|count| *count > 0);
+            tokio::time::timeout(time, signalled).await.is_ok()
+        })
+    }
 }
 
 /// The seeds of the command line: of the file, and URLs. `None` if there are none.
@@ -119,6 +204,8 @@ fn seeds(args: &CrawlArgs, limits: &UrlLimits) -> Result<Option<Vec<Url>>> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     pub(super) recrawl: bool,
+    /// Whether a recrawl requests only due pages.
+    pub(super) due: bool,
     /// Reasons for which skipped URLs are requested again.
     pub(super) retry: Vec<SkipReason>,
     /// The address of the metrics server.
@@ -129,6 +216,20 @@ pub(super) struct Run {
 
 /// Crawls in an open data directory, with the settings and seeds of earlier runs.
 pub(super) fn resume(
+    data: DataDir,
+    seeds: Vec<Url>,
+    flags: Settings,
+    run: Run,
+    common: &Common,
+) -> Result<Summary> {
+    let session = Session::new()?;
+    let summary = resume_in(&session, data, seeds, flags, run, common);
+    session.close();
+    summary
+}
+
+fn resume_in(
+    session: &Session,
     data: DataDir,
     seeds: Vec<Url>,
     flags: Settings,
@@ -154,7 +255,7 @@ pub(super) fn resume(
         crate::data::save(&root, names.clone(), &settings)?;
     }
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
-    let done = crawl(data, all, &settings, run, progress, move |root, settings| {
+    let done = crawl(session, (data, all), &settings, run, progress, move |root, settings| {
         // Settings that the stores refuse are not saved.
         crate::data::save(root, names.clone(), settings)
     });
@@ -167,14 +268,14 @@ pub(super) fn resume(
 
 /// Builds the crawl and runs it until it ends or a signal arrives.
 fn crawl(
-    data: DataDir,
-    seeds: Vec<Url>,
+    session: &Session,
+    (data, seeds): (DataDir, Vec<Url>),
     settings: &Settings,
     run: Run,
     progress: bool,
     begun: impl Fn(&Path, &Settings) -> Result<()> + Send + 'static,
 ) -> Result<Summary> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = &session.runtime;
     let root = data.root().to_owned();
     let config = settings.config()?;
     let joined = cluster::join(&data, settings, &config.politeness)?;
@@ -184,6 +285,7 @@ fn crawl(
     tracing::info!("crawling {} into {}", counted(seeds.len() as u64, "seed"), root.display());
     let own = settings.clone();
     let builder = Crawl::builder(&root).data(data).seeds(seeds).config(config).recrawl(run.recrawl);
+    let builder = builder.due(run.due);
     let mut builder = builder.retry(run.retry).observer(move |event| match event {
         Event::Begun => begun(&root, &own),
         _ => Ok(()),
@@ -193,24 +295,25 @@ fn crawl(
     }
     let crawl = builder.build()?;
     if let Some(address) = run.metrics {
-        metrics::serve(&runtime, address, crawl.figures())?;
+        metrics::serve(runtime, address, crawl.figures())?;
     }
     let progress = Progress::start(progress, crawl.figures());
     let handle = crawl.stop_handle();
     let done = runtime.block_on(async {
-        let mut signals = Signals::new()?;
+        let mut signals = session.signals.clone();
         let shutdown = async move {
-            signals.recv().await;
+            // An error means that the process ends.
+            let _ = signals.wait_for(|count| *count > 0).await;
             // A second signal stops at once.
             tokio::spawn(async move {
-                signals.recv().await;
-                handle.stop_now();
+                if signals.wait_for(|count| *count > 1).await.is_ok() {
+                    handle.stop_now();
+                }
             });
         };
         Ok(crawl.run_until(shutdown).await?)
     });
     progress.finish();
-    runtime.shutdown_timeout(Duration::from_secs(1));
     done
 }
 

@@ -3,6 +3,7 @@
 mod calibrate;
 mod causes;
 pub(crate) mod change;
+mod changes;
 mod check;
 mod closest;
 pub(crate) mod clusters;
@@ -36,6 +37,7 @@ pub(crate) mod stats;
 mod status;
 mod stream;
 pub(crate) mod upgrade;
+mod watch;
 mod workers;
 
 use std::io::Write;
@@ -53,7 +55,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
     // Report an invalid settings file even for a command that does not use it.
     common.config.as_deref().map(Settings::read).transpose()?;
     match args.command {
-        None => main_job::run(&args.crawl, &common),
+        None if args.crawl.watch => main_job::run(&args.crawl, &common, watch::run),
+        None => main_job::run(&args.crawl, &common, main_job::once),
         Some(Command::Demo { data }) => demo::run(data, &common),
         Some(Command::Pages { files, root, data, settings }) => {
             let settings = main_job::with_file(settings, &common)?;
@@ -64,6 +67,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Inspect { listen, data }) => inspect::serve(listen, &data.dirs, common.quiet),
         Some(Command::Export(args)) => export::run(&args, &common),
         Some(Command::Stream(args)) => stream::run(&args),
+        Some(Command::Changes(args)) => changes::run(&args),
         Some(Command::Forget(args)) => forget::run(&args, common.quiet),
         Some(Command::Status { json, cluster, cluster_name, data }) => {
             match cluster.filter(|address| !address.is_empty()) {

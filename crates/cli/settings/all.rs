@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::defences::{BodyLimits, DocumentLimits, HostLimits, UrlSettings};
 use super::groups::{
-    ClusterSettings, Duplicates, FileOnly, Limits, Output, Politeness, RequestSettings, Safety,
-    ScopeSettings,
+    ClusterSettings, Duplicates, FileOnly, Limits, Output, Politeness, RequestSettings,
+    RevisitSettings, Safety, ScopeSettings,
 };
 
 /// Every setting, in groups. A list that a file names is emptied by one empty value, a switch turned off by
@@ -25,6 +25,9 @@ pub(crate) struct Settings {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) scope: ScopeSettings,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) revisits: RevisitSettings,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) politeness: Politeness,
@@ -112,6 +115,7 @@ impl Settings {
         Ok(Self {
             limits: source.group()?,
             scope: source.group()?,
+            revisits: source.group()?,
             politeness: source.group()?,
             safety: source.group()?,
             requests: source.group()?,

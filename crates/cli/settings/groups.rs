@@ -38,6 +38,25 @@ pub(crate) struct Limits {
     pub(crate) min_free_disk: Option<Size>,
 }
 
+/// When known pages are visited again (--watch, --recrawl --due).
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Revisits")]
+pub(crate) struct RevisitSettings {
+    /// Shortest time between two visits of a page, for --watch and --due [default: 1h]
+    #[arg(long, env = "HAPAX_REVISIT_MIN", value_name = "TIME")]
+    pub(crate) revisit_min: Option<Time>,
+    /// Longest time between two visits of a page, for --watch and --due [default: 30d]
+    #[arg(long, env = "HAPAX_REVISIT_MAX", value_name = "TIME")]
+    pub(crate) revisit_max: Option<Time>,
+    /// Visit at most N known pages a day, those that gain most; none: no limit [default: none]
+    #[arg(long, env = "HAPAX_REVISITS_PER_DAY", value_name = "N")]
+    pub(crate) revisits_per_day: Option<Limit<u64>>,
+    /// Visit at most N known pages of one site a day; none: no limit [default: none]
+    #[arg(long, env = "HAPAX_REVISITS_PER_SITE", value_name = "N")]
+    pub(crate) revisits_per_site: Option<Limit<u64>>,
+}
+
 /// Which URLs belong to the crawl.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]

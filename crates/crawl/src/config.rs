@@ -6,6 +6,7 @@ use std::time::Duration;
 use hapax_dedup::{MAX_DISTANCE, Policy};
 use hapax_extract::Recipe;
 use hapax_fetch::{AddressGuard, SitemapLimits};
+use hapax_frontier::revisit::Pace;
 use hapax_url::{GivenRules, ScopeKind, UrlLimits};
 use regex::RegexSet;
 use url::Url;
@@ -49,6 +50,40 @@ pub struct Config {
     pub against: Against,
     /// Stores to write.
     pub storage: Storage,
+    /// When known pages are due again.
+    pub revisits: Revisits,
+}
+
+/// When known pages are visited again, by a recrawl of the due pages.
+#[derive(Clone, Debug)]
+pub struct Revisits {
+    /// Shortest time between two visits of a page. Default 1 h, at least 1 s.
+    pub min: Duration,
+    /// Longest time between two visits of a page. Default 30 d.
+    pub max: Duration,
+    /// Visits a day of all sites. Default: no limit.
+    pub per_day: Option<u64>,
+    /// Visits a day of one registrable site. Default: no limit.
+    pub per_site: Option<u64>,
+}
+
+impl Default for Revisits {
+    fn default() -> Self {
+        Self {
+            min: Duration::from_secs(60 * 60),
+            max: Duration::from_secs(30 * 24 * 60 * 60),
+            per_day: None,
+            per_site: None,
+        }
+    }
+}
+
+impl Revisits {
+    /// Returns the pace of budgets that are never used up.
+    pub(crate) fn pace(&self) -> Pace {
+        let has_budget = self.per_day.is_some() || self.per_site.is_some();
+        Pace { min: self.min, max: self.max, value: has_budget.then_some(0.0) }
+    }
 }
 
 /// URLs that belong to a crawl.
@@ -235,6 +270,7 @@ impl Default for Config {
             decision: Decision::default(),
             against: Against::default(),
             storage: Storage::default(),
+            revisits: Revisits::default(),
         }
     }
 }
@@ -243,6 +279,11 @@ impl Default for Config {
 const MOST_REDIRECTS: u8 = 50;
 /// Maximum size of a body in bytes, so that it fits in a WARC record.
 const MOST_BODY: usize = 255 << 20;
+
+/// The schedule counts seconds.
+const LEAST_REVISIT: Duration = Duration::from_secs(1);
+/// Ten years: a longer time says nothing.
+const MOST_REVISIT: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
 
 impl Config {
     /// Checks all values.
@@ -261,6 +302,11 @@ impl Config {
         within("patience.aside_factor", self.patience.aside_factor <= 1000, "0 to 1,000")?;
         let body = self.requests.limits.max_body;
         within("requests.limits.max_body", (1..=MOST_BODY).contains(&body), "1 B to 255 MiB")?;
+        let Revisits { min, max, per_day, per_site } = &self.revisits;
+        within("revisits.min", *min >= LEAST_REVISIT, "1s and more")?;
+        within("revisits.max", min <= max && *max <= MOST_REVISIT, "revisits.min to 3650d")?;
+        within("revisits.per_day", *per_day != Some(0), "1 and more")?;
+        within("revisits.per_site", *per_site != Some(0), "1 and more")?;
         let policy = &self.decision.policy;
         within("decision.policy.distance", policy.distance <= MAX_DISTANCE, "0 to 15")?;
         for (field, value) in [
@@ -307,6 +353,10 @@ mod tests {
             (wrong(|config| config.concurrency = 0), "concurrency"),
             (wrong(|config| config.max_redirects = 51), "max_redirects"),
             (wrong(|config| config.dust.share = f64::NAN), "dust.share"),
+            (wrong(|config| config.revisits.min = Duration::ZERO), "revisits.min"),
+            (wrong(|config| config.revisits.max = Duration::from_secs(9)), "revisits.max"),
+            (wrong(|config| config.revisits.max = Duration::MAX), "revisits.max"),
+            (wrong(|config| config.revisits.per_day = Some(0)), "revisits.per_day"),
             (wrong(|config| config.decision.policy.distance = 99), "decision.policy.distance"),
             (wrong(|config| config.decision.policy.similarity = 1.5), "decision.policy.similarity"),
             (wrong(|config| config.scope.exclude = vec!["(".into()]), "scope.exclude"),

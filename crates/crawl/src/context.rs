@@ -53,6 +53,10 @@ pub(super) struct Shared {
     pub(super) cookies: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
+    /// Whether the recrawl requests only due pages.
+    pub(super) due: bool,
+    /// Whether a recrawl reads the sitemaps again.
+    pub(super) sitemaps_again: bool,
     pub(super) url_rules: Arc<UrlRules>,
     pub(super) max_pages_per_host: u64,
     pub(super) room: Room,

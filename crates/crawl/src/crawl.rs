@@ -5,18 +5,20 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use hapax_data::{DataDir, References, Rows, SkipReason};
+use hapax_data::{DataDir, References, Rows, Runs, SkipReason};
 use hapax_fetch::Fetcher;
 use hapax_frontier::Frontier;
 use hapax_url::normalize;
+use hapax_warc::format_time;
 use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
+use crate::ahead::Ahead;
 use crate::blank::BlankPages;
 use crate::commit::{Committer, Parts};
-use crate::config::{Against, Config};
+use crate::config::{Against, Config, Revisits};
 use crate::context::{Room, Shared};
 use crate::control::{Control, StopHandle};
 use crate::dropped_links::Dropped;
@@ -43,8 +45,9 @@ use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 use crate::url_rules::UrlRules;
 use crate::verdicts::Verdicts;
+use crate::visits::unix_now;
 use crate::weight::ROOM_KIB;
-use crate::writer::{CookieWalls, Ended, Writer};
+use crate::writer::{CookieWalls, Ended, Writer, is_daily};
 
 /// Capacity of the channel from tasks to the commit thread, in messages.
 const QUEUE: usize = 1024;
@@ -63,6 +66,7 @@ pub struct CrawlBuilder {
     seeds: Vec<Url>,
     config: Config,
     recrawl: bool,
+    due: bool,
     retry: Vec<SkipReason>,
     observer: Observer,
     sinks: Sinks,
@@ -114,6 +118,15 @@ impl CrawlBuilder {
     #[must_use]
     pub const fn recrawl(mut self, recrawl: bool) -> Self {
         self.recrawl = recrawl;
+        self
+    }
+
+    /// Limits a recrawl to the pages whose next visit is due, by [`Config::revisits`]. A page is removed when it is gone at
+    /// two visits. The summary has the time of the next visit.
+    #[must_use]
+    pub const fn due(mut self, due: bool) -> Self {
+        self.due = due;
+        self.recrawl |= due;
         self
     }
 
@@ -207,6 +220,7 @@ impl Crawl {
             seeds: Vec::new(),
             config: Config::default(),
             recrawl: false,
+            due: false,
             retry: Vec::new(),
             observer: Observer::default(),
             sinks: Sinks::default(),
@@ -226,8 +240,18 @@ impl Crawl {
     }
 
     fn open(data: DataDir, parts: CrawlBuilder) -> Result<Self> {
-        let CrawlBuilder { seeds, config, recrawl, retry, observer, sinks, fetch, cluster, .. } =
-            parts;
+        let CrawlBuilder {
+            seeds,
+            config,
+            recrawl,
+            due,
+            retry,
+            observer,
+            sinks,
+            fetch,
+            cluster,
+            ..
+        } = parts;
         let Against { stores, mark } = &config.against;
         let against = Arc::new(References::open(stores, config.decision.policy, *mark)?);
         let identity = RulesIdentity::of(&config, seeds.len());
@@ -254,41 +278,25 @@ impl Crawl {
         let starts = starts(&seeds, &committer.run.moved_seeds, &rules, &config);
         committer.seeds = Seeds::read(&*frontier, &starts)?;
         let url_rules = Arc::new(UrlRules::read(&*frontier)?);
+        let looks = recrawl || committer.look.on;
+        // A recrawl of due pages reads sitemaps once a day.
+        let all = !due && !committer.look.due || is_daily(&*frontier, unix_now())?;
         let shared = shared_by_tasks(
             &config,
             (fetch, http),
             (&frontier, &stats, &feeds),
             (&rules, &url_rules),
             &committer,
-            recrawl || committer.look.on,
+            (looks, due || committer.look.due, looks && all),
         );
-        let mut writer = Writer {
-            committer,
-            rules,
-            control: Arc::new(Control::default()),
-            frontier: Arc::clone(&frontier),
-            stats: Arc::clone(&stats),
-            root: data.root().to_owned(),
-            seeds: starts,
-            links_only: config.storage.links_only,
-            max_redirects: config.max_redirects,
-            cookie_walls: CookieWalls::new(config.requests.cookies),
-            patterns: Patterns::new(config.dust.clone()),
-            given_up_rules: url_rules.left_over(&*frontier)?,
-            url_rules,
-            removed: RemovedParameters::default(),
-            missing: MissingPages::default(),
-            blank: BlankPages::default(),
-            feeds,
-            claims: OpenClaims::default(),
-            dropped: Dropped::default(),
-            archive: parts.warc,
-            page_limits: page_limits(&config),
-            looked: Instant::now(),
-            told: Instant::now(),
-        };
+        let was_finished = committer.run.finished;
+        committer.look.pace = config.revisits.pace();
+        let parts = (rules, url_rules, starts, feeds);
+        let mut writer = writer_of(committer, parts, (&frontier, &stats), &config, data.root())?;
         writer.begin(&seeds, &identity, &retry)?;
-        let looks_again = if recrawl { look_again(&mut writer, begins_again)? } else { 0 };
+        begin_run(&writer, recrawl, if recrawl { begins_again } else { was_finished })?;
+        let due = due.then_some(&config.revisits);
+        let looks_again = if recrawl { look_again(&mut writer, begins_again, due)? } else { 0 };
         let before = writer.committer.look.on.then_some(writer.committer.look.fetched_before);
         let limits = RunLimits::new(&config, data.root(), &stats, before);
         Ok(Self {
@@ -390,6 +398,42 @@ impl Crawl {
     }
 }
 
+type WriterParts = (Rules, Arc<UrlRules>, BTreeSet<Url>, Arc<Feeds>);
+
+fn writer_of(
+    committer: Committer,
+    (rules, url_rules, seeds, feeds): WriterParts,
+    (frontier, stats): (&Arc<dyn Frontier>, &Arc<Stats>),
+    config: &Config,
+    root: &Path,
+) -> Result<Writer> {
+    Ok(Writer {
+        committer,
+        rules,
+        control: Arc::new(Control::default()),
+        frontier: Arc::clone(frontier),
+        stats: Arc::clone(stats),
+        root: root.to_owned(),
+        seeds,
+        links_only: config.storage.links_only,
+        max_redirects: config.max_redirects,
+        cookie_walls: CookieWalls::new(config.requests.cookies),
+        patterns: Patterns::new(config.dust.clone()),
+        given_up_rules: url_rules.left_over(&**frontier)?,
+        url_rules,
+        removed: RemovedParameters::default(),
+        missing: MissingPages::default(),
+        blank: BlankPages::default(),
+        feeds,
+        claims: OpenClaims::default(),
+        dropped: Dropped::default(),
+        archive: config.storage.archive && !config.storage.links_only,
+        page_limits: page_limits(config),
+        looked: Instant::now(),
+        told: Instant::now(),
+    })
+}
+
 fn parts_of(config: &Config, against: &Arc<References>, has_seeds: bool) -> Parts {
     let storage = config.storage;
     Parts {
@@ -438,14 +482,27 @@ fn lose_no_page(
     Ok(())
 }
 
+/// Records that a run begins, unless it goes on with an interrupted one.
+fn begin_run(writer: &Writer, recrawl: bool, is_new: bool) -> Result<()> {
+    let root = &writer.root;
+    if is_new || Runs::read(root).unwrap_or_default().runs.is_empty() {
+        let position = writer.committer.logs.events.position();
+        Runs::begin(root, format_time(SystemTime::now()), recrawl, position)?;
+    }
+    Ok(())
+}
+
 /// Begins a recrawl, or continues an interrupted one. Returns how many pages are queued again.
-fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
+fn look_again(writer: &mut Writer, begins: bool, due: Option<&Revisits>) -> Result<u64> {
     writer.renew_damaged()?;
     if begins {
         // First: a resumed recrawl does not search for these URLs again.
         writer.request_spared()?;
         writer.request_dropped()?;
-        return writer.again();
+        return match due {
+            Some(revisits) => writer.again_due(revisits),
+            None => writer.again(),
+        };
     }
     writer.committer.look.fetched_before = writer.stats.looked_at();
     tracing::info!("continuing the interrupted recrawl");
@@ -489,7 +546,7 @@ fn shared_by_tasks(
     (frontier, stats, feeds): (&Arc<dyn Frontier>, &Arc<Stats>, &Arc<Feeds>),
     (rules, url_rules): (&Rules, &Arc<UrlRules>),
     committer: &Committer,
-    recrawl: bool,
+    (recrawl, due, sitemaps_again): (bool, bool, bool),
 ) -> Arc<Shared> {
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let trees_kib = TREES_KIB.max(cores.saturating_mul(CORE_KIB));
@@ -507,7 +564,7 @@ fn shared_by_tasks(
         url_limits: config.scope.urls.clone(),
         recipe: committer.recipe(),
         packer: committer.packer().filter(|_| !config.storage.links_only),
-        ahead: committer.ahead(),
+        ahead: committer.ahead().map(|ahead| Ahead { looks: recrawl, ..ahead }),
         ignore_robots: config.requests.ignore_robots.clone(),
         delay,
         patience: config.patience.clone(),
@@ -521,6 +578,8 @@ fn shared_by_tasks(
         cookies: config.requests.cookies,
         links_only: config.storage.links_only,
         recrawl,
+        due,
+        sitemaps_again,
         url_rules: Arc::clone(url_rules),
         max_pages_per_host: config.max_pages_per_host.unwrap_or(u64::MAX),
         room: Room {

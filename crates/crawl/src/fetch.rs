@@ -27,6 +27,7 @@ use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
 use super::seed_list;
 use super::stats::Budget;
+use super::trust::believes_validators;
 use super::weight;
 use super::weight::ROOM_KIB;
 
@@ -235,8 +236,10 @@ async fn request(
     place: &mut LeaseSlot,
 ) -> Result<Answer, hapax_fetch::Error> {
     let url = &lease.entry.url;
+    let asks_for_change =
+        shared.recrawl && (!shared.due || believes_validators(&*shared.frontier, url));
     let known =
-        if shared.recrawl { validators(&*shared.frontier, url) } else { Validators::default() };
+        if asks_for_change { validators(&*shared.frontier, url) } else { Validators::default() };
     // A sitemap may have any content type.
     let page = lease.entry.kind != EntryKind::Sitemap;
     let is_seed = lease.entry.depth == 0;

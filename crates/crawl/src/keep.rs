@@ -278,6 +278,7 @@ impl Committer {
         if self.store.id_of(url.as_bytes())?.is_none() {
             let nothing = hapax_dedup::Document {
                 tokens: 0,
+                time: crate::visits::unix_now(),
                 ..hapax_dedup::Document::new(url.as_bytes(), hapax_dedup::Fingerprint::default())
             };
             let id = self.store.insert(&nothing, None)?;

@@ -42,6 +42,8 @@ pub(crate) struct PageWork {
     pub(crate) findings: Findings,
     /// The documents of references that it duplicates; `None` before it was looked up.
     pub(crate) against: Option<Vec<InReference>>,
+    /// How the text of a known page has changed, if a worker compared it.
+    pub(crate) delta: Option<TextDelta>,
     /// The response, compressed for the archive.
     pub(crate) packed: Option<Packed>,
     /// The caller's id, if it has one.
@@ -112,6 +114,7 @@ impl PageWork {
             packed_text: None,
             findings: Findings::new(),
             against: None,
+            delta: None,
             packed: None,
             key: None,
             other_text,
@@ -167,6 +170,15 @@ impl PageWork {
         let time = since.map_or(0, |since| since.as_secs());
         self.evidence.document(key, Some(&self.url), time)
     }
+}
+
+/// How the text of a known page has changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TextDelta {
+    /// Share of the words that both texts have.
+    pub(crate) similarity: f64,
+    /// Whether only dates, counters, section numbers and moved lines differ.
+    pub(crate) is_volatile: bool,
 }
 
 /// Why a response is not a page.

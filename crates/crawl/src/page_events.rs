@@ -1,6 +1,6 @@
 //! Events of pages: each change of the set of kept pages and of their duplicates, in the order of the commits.
 
-use hapax_data::{Decisions, EventKind, PageEvent, Row, Rows, is_reference_key};
+use hapax_data::{Decisions, EventKind, PageEvent, Row, Rows, TextChange, is_reference_key};
 use hapax_dedup::Record;
 use hapax_warc::format_time;
 
@@ -20,7 +20,9 @@ impl Committer {
         let kind = if self.look.changed { EventKind::Changed } else { EventKind::Kept };
         let page = (page.url.as_str(), page.key.as_deref());
         let place = self.warc.places.get(&id).map(|(location, _)| place(location));
-        let event = PageEvent::of_page(kind, now(), id, page);
+        let change = self.look.change.take();
+        let change = change.map(|change| TextChange { after: place.clone(), ..change });
+        let event = PageEvent { change, ..PageEvent::of_page(kind, now(), id, page) };
         self.event_of_text(event, place, fetched)
     }
 
@@ -51,7 +53,10 @@ impl Committer {
 
     /// Reports a discarded page, by its line in the log.
     pub(super) fn event_discarded(&mut self, line: &Discarded) -> Result<()> {
-        self.event(&PageEvent::duplicate(EventKind::Discarded, now(), line))
+        let change = self.look.change.take();
+        let change = change.map(|change| TextChange { after: line.warc.clone(), ..change });
+        let event = PageEvent::duplicate(EventKind::Discarded, now(), line);
+        self.event(&PageEvent { change, ..event })
     }
 
     /// Reports that another page is kept instead of a kept page, by the line of that page.

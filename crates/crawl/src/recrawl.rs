@@ -219,6 +219,7 @@ impl Committer {
             frontier.note(url, GONE, b"1".to_vec());
         }
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(()) };
+        self.look.since = self.store.record(id)?.map(|record| record.time);
         if self.kind_of(id)? == Some(DuplicateKind::Alias) {
             return Ok(());
         }
@@ -260,11 +261,14 @@ impl Committer {
             Some(id) => self.store.record(id)?,
             None => None,
         };
-        if let (Some(frontier), true) = (&self.frontier, record.is_none_or(|r| r.of.is_some())) {
+        if let (Some(frontier), true) =
+            (&self.frontier, record.as_ref().is_none_or(|r| r.of.is_some()))
+        {
             // It became a duplicate. Request it whole: the page that it is compared with may have changed.
             frontier.note(url, VALIDATORS, Vec::new());
             return Ok(End::PutBack { wait: Duration::ZERO });
         }
+        self.look.since = record.as_ref().map(|record| record.time);
         if let Some(id) = id {
             let date = self.place_of(id).map(|(_, date)| date);
             let (record, url) = (self.record_id(id), url.to_owned());

@@ -167,7 +167,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
         held.extend(elsewhere);
         drop(held);
         for map in maps {
-            let again = shared.recrawl && shared.rules.is_first(&map);
+            let again = shared.sitemaps_again && shared.rules.is_first(&map);
             let map = Entry::sitemap(map, 0);
             let pushed = match again {
                 true => shared.frontier.push_again(map),

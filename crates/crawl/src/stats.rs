@@ -55,6 +55,10 @@ pub(crate) struct Stats {
     /// Number of hosts with dropped links that the next run can find.
     pub(crate) full_hosts: AtomicU64,
     pub(crate) needs_upgrade: AtomicBool,
+    /// The counts of pages when the recrawl began, if there is one.
+    baseline: Mutex<Option<PageCounts>>,
+    /// The next visit that is due, in seconds since 1970; 0 if unknown.
+    pub(crate) next_due: AtomicU64,
     pub(crate) in_flight: AtomicU64,
     pub(crate) responses: AtomicU64,
     /// Responses of this run to requests for pages.
@@ -71,6 +75,20 @@ impl Stats {
 
     pub(crate) fn update(&self, change: impl FnOnce(&mut PageCounts)) {
         change(&mut self.pages.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(crate) fn baseline(&self) -> Option<PageCounts> {
+        self.baseline.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_baseline(&self, pages: Option<PageCounts>) {
+        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = pages;
+    }
+
+    /// Takes note of a visit that is due at this time, in seconds since 1970.
+    pub(crate) fn due_at(&self, time: u64) {
+        let earlier = |next: u64| (next == 0 || time < next).then_some(time.max(1));
+        let _ = self.next_due.fetch_update(Relaxed, Relaxed, earlier);
     }
 
     pub(crate) fn skipped(&self) -> BTreeMap<SkipReason, u64> {

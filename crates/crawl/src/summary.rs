@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hapax_data::SkipReason;
 use hapax_frontier::{Counts, Frontier};
@@ -83,6 +83,12 @@ pub struct Summary {
     pub stopped: Option<String>,
     /// Counts of pages of all runs.
     pub pages: PageCounts,
+    /// What the recrawl found, if the last run was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recrawl: Option<RunCounts>,
+    /// When the next visit of a known page is due, RFC 3339. Recrawls write it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_visit: Option<String>,
     /// Skipped URLs by reason.
     pub skipped: BTreeMap<SkipReason, u64>,
     /// Number of URLs ever seen.
@@ -120,12 +126,40 @@ pub struct Summary {
     pub needs_upgrade: bool,
 }
 
+/// The last second of the year 9999.
+const MOST_TIME: u64 = 253_402_300_799;
+
 const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 const fn is_of_before() -> bool {
     true
+}
+
+/// What a recrawl found, alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunCounts {
+    /// Number of new pages that were kept.
+    pub new: u64,
+    /// Number of known pages whose text or title had changed.
+    pub changed: u64,
+    /// Number of known pages that had not changed.
+    pub unchanged: u64,
+    /// Number of pages that were removed because they were gone.
+    pub gone: u64,
+}
+
+impl RunCounts {
+    fn since(before: &PageCounts, now: &PageCounts) -> Self {
+        Self {
+            new: now.added.saturating_sub(before.added),
+            changed: now.changed.saturating_sub(before.changed),
+            unchanged: now.unchanged.saturating_sub(before.unchanged),
+            gone: now.gone.saturating_sub(before.gone),
+        }
+    }
 }
 
 /// Counts of one host.
@@ -175,6 +209,13 @@ impl Summary {
             complete: stop == Stop::Complete && counts.deferred == 0,
             stop: Some(stop),
             stopped: stop.words().map(str::to_owned),
+            recrawl: stats.baseline().map(|before| RunCounts::since(&before, &stats.pages())),
+            next_visit: match stats.next_due.load(Relaxed) {
+                0 => None,
+                at => Some(hapax_warc::format_time(
+                    UNIX_EPOCH + Duration::from_secs(at.min(MOST_TIME)),
+                )),
+            },
             pages: stats.pages(),
             skipped: stats.skipped(),
             known_urls: counts.known,

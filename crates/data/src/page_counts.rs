@@ -22,6 +22,10 @@ pub struct PageCounts {
     pub unchanged: u64,
     /// Pages requested again that no longer exist.
     pub gone: u64,
+    /// Known pages whose text or title had changed when they were requested again.
+    pub changed: u64,
+    /// New pages that recrawls kept.
+    pub added: u64,
     /// Bytes of bodies as transferred.
     pub bytes: u64,
     /// Bytes of bodies of discarded pages.
@@ -54,6 +58,8 @@ impl PageCounts {
         self.alias += other.alias;
         self.unchanged += other.unchanged;
         self.gone += other.gone;
+        self.changed += other.changed;
+        self.added += other.added;
         self.bytes += other.bytes;
         self.discarded_bytes += other.discarded_bytes;
     }

@@ -78,6 +78,10 @@ pub struct SkipPosition {
     pub recrawl: bool,
     /// Whether the pages of a recrawl are queued, and not all of them have been requested.
     pub looking: bool,
+    /// Whether this recrawl requests only due pages.
+    pub due: bool,
+    /// The counts of pages when the recrawl began.
+    pub baseline: Option<PageCounts>,
     /// Pages that were requested before the recrawl began.
     pub looked_at_before: u64,
     /// The rules that refused URLs.

@@ -131,6 +131,8 @@ impl Committer {
             moved_seeds: self.run.moved_seeds.clone(),
             recrawl,
             looking: self.look.under_way,
+            due: recrawl && self.look.due,
+            baseline: self.stats.baseline().filter(|_| recrawl),
             looked_at_before: if recrawl { self.look.fetched_before } else { 0 },
             rules: self.run.rules.clone(),
             seed_fetched: self.run.seed_fetched,

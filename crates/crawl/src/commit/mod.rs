@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
     Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts, PageMeta,
-    References, Rows, SkipReason, Skipped, TextCache, TextStore, url_of_key,
+    References, Rows, SkipReason, Skipped, TextCache, TextChange, TextStore, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
@@ -32,6 +32,7 @@ use crate::seeds::Seeds;
 use crate::sink::Sinks;
 use crate::stats::Stats;
 use crate::verdicts::{Asked, SharedVerdict};
+use crate::visits::Seen;
 
 pub(crate) use self::state::GROUP_PAGES;
 
@@ -122,7 +123,7 @@ impl Committer {
         let references = Arc::clone(&self.references);
         let is_needed = self.shared.is_none() && (compares || !references.is_empty());
         let (store, texts) = (Arc::clone(&self.store), Arc::clone(&self.compared));
-        is_needed.then_some(Ahead { store, texts, compares, references })
+        is_needed.then_some(Ahead { store, texts, compares, references, looks: self.look.on })
     }
 
     pub(crate) fn texts(&self) -> &TextStore {
@@ -152,9 +153,10 @@ impl Committer {
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
         let mut superseded = None;
-        self.look.changed = false;
+        (self.look.changed, self.look.change) = (false, None);
         if let Some(known) = self.store.id_of(key.as_bytes())? {
             let renewed = self.look.renewed.contains(&url_key(url));
+            self.look.since = self.store.record(known)?.map(|record| record.time);
             if !self.look.on || (!renewed && self.is_unchanged(known, page)?) {
                 if self.look.on {
                     self.stats.update(|counts| counts.unchanged += 1);
@@ -166,6 +168,15 @@ impl Committer {
                 return Ok(Outcome::Known);
             }
             self.leased = (url.to_owned(), self.inlinks(url)?);
+            self.look.seen = Some(match page.delta {
+                Some(delta) if delta.is_volatile => Seen::Same,
+                _ => Seen::Changed,
+            });
+            self.look.change = Some(TextChange {
+                similarity: page.delta.map(|delta| delta.similarity),
+                before: self.place_of(known).map(|(place, _)| place).filter(|p| !p.is_empty()),
+                after: None,
+            });
             self.supersede(known, url)?;
             superseded = Some(known);
             self.look.changed = true;
@@ -195,6 +206,7 @@ impl Committer {
         };
         let outcome = self.store_page(page, &document, (best, compared), against)?;
         let is_discarded = matches!(outcome, Outcome::Duplicate(_) | Outcome::Against(_));
+        let (has_changed, is_recrawl) = (self.look.changed, self.look.on);
         if page.depth.is_some() {
             let host = page.host.clone();
             self.stats.host_page(&host);
@@ -205,6 +217,8 @@ impl Committer {
         }
         self.stats.update(|counts| {
             counts.fetched += 1;
+            counts.changed += u64::from(has_changed);
+            counts.added += u64::from(is_recrawl && !has_changed && !is_discarded);
             counts.bytes += page.response.raw.len() as u64;
             if is_discarded {
                 counts.discarded_bytes += page.response.body.len() as u64;

@@ -20,6 +20,7 @@ use hapax_warc::{WarcOptions, Writer};
 use super::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use super::{Committer, HOST_PAGES, Parts};
 use crate::archive_index::ArchiveIndex;
+use crate::config::Revisits;
 use crate::error::{Error, Result};
 use crate::event::Observer;
 use crate::intact;
@@ -57,6 +58,7 @@ impl Committer {
             intact::knows_skipped(data, frontier.as_deref(), is_new, parts.has_seeds)?;
         let logs = open_logs(data, parts, &pages, knows_skipped.then_some(&skips))?;
         stats.restore(pages.counts, skips.counts);
+        stats.set_baseline(skips.baseline.filter(|_| skips.recrawl));
         stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
         let mut committer = Self {
             observer: Observer::default(),
@@ -87,7 +89,12 @@ impl Committer {
                 renewed: HashSet::new(),
                 under_way: skips.looking,
                 fetched_before: skips.looked_at_before,
+                due: skips.due,
                 changed: false,
+                change: None,
+                seen: None,
+                since: None,
+                pace: Revisits::default().pace(),
                 rows: None,
             },
             seeds: Seeds::default(),

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use hapax_data::{Committed, Decisions, EventLog, Log, Rows};
+use hapax_data::{Committed, Decisions, EventLog, Log, Rows, TextChange};
 use hapax_extract::jieba;
+use hapax_frontier::revisit::Pace;
 use hapax_index::{Index, Searcher, StoredPage};
 use hapax_warc::{Location, Writer};
 
 use crate::archive_index::ArchiveIndex;
+use crate::visits::Seen;
 
 /// Maximum number of pages whose location is kept in memory. Older ones are looked up in the index.
 pub(crate) const MAX_PLACES: usize = 1 << 16;
@@ -96,8 +98,15 @@ pub(crate) struct SecondLook {
     /// Whether the recrawl has begun and not ended.
     pub(crate) under_way: bool,
     pub(crate) fetched_before: u64,
-    /// Whether the page that is decided about is a known page with other content.
+    /// Whether it requests only due pages, and removes a page when it is gone at two visits.
+    pub(crate) due: bool,
+    /// Whether the page that is decided about is a known page with other content, and how it has changed.
     pub(crate) changed: bool,
+    pub(crate) change: Option<TextChange>,
+    /// What the visit of the current URL showed, and the time of its fetch before, if it is a known page.
+    pub(crate) seen: Option<Seen>,
+    pub(crate) since: Option<u64>,
+    pub(crate) pace: Pace,
     /// The rows of the log; opened when a known page has changed.
     pub(crate) rows: Option<Rows>,
 }

@@ -93,7 +93,7 @@ impl Writer {
     }
 
     /// Queues URLs again that were skipped for these reasons, if the rules admit them now.
-    fn take_in(&mut self, reasons: &[SkipReason]) -> Result<()> {
+    pub(super) fn take_in(&mut self, reasons: &[SkipReason]) -> Result<()> {
         if reasons.is_empty() {
             return Ok(());
         }
@@ -145,12 +145,18 @@ impl Writer {
         }
     }
 
+    /// Begins a recrawl, of all pages or of those that are due: its counts begin with 0.
+    pub(super) fn begin_look(&mut self, due: bool) {
+        (self.committer.look.on, self.committer.look.due) = (true, due);
+        self.committer.look.fetched_before = self.stats.looked_at();
+        self.stats.set_baseline(Some(self.stats.pages()));
+        self.stats.begin_look();
+    }
+
     /// Queues all known pages for a recrawl: kept pages before their duplicates. Returns the number of pages that it
     /// requests, including those that were queued before.
     pub(crate) fn again(&mut self) -> Result<u64> {
-        self.committer.look.on = true;
-        self.committer.look.fetched_before = self.stats.looked_at();
-        self.stats.begin_look();
+        self.begin_look(false);
         let (mut queued, mut wanted) = (0u64, 0u64);
         // Seeds first: a seed that has moved extends the scope.
         for seed in &self.seeds {

@@ -7,8 +7,8 @@ use hapax_frontier::{End, Entry, EntryKind, Fault, HostAnswer, Lease};
 use hapax_url::Applied;
 use url::Url;
 
-use super::Writer;
 use super::admission::rewritten;
+use super::{FIRST_MISS, Writer};
 use crate::admission::Refusal;
 use crate::error::Result;
 use crate::page::Unread;
@@ -69,11 +69,15 @@ impl Writer {
 
     pub(super) fn gone(&mut self, lease: &Lease, status: u16) -> Result<End> {
         let url = lease.entry.url.as_str();
+        let mut detail = format!("status {status}");
         if lease.entry.kind == EntryKind::Page {
-            self.committer.gone(url)?;
+            if self.committer.is_first_miss(url)? {
+                detail.push_str(FIRST_MISS);
+            } else {
+                self.committer.gone(url)?;
+            }
         }
         self.stats.host_failed(&lease.host);
-        let detail = format!("status {status}");
         let refusal = Refusal::of_lease(&lease.entry, SkipReason::Http4xx, detail);
         self.committer.skip_refused(refusal)?;
         Ok(End::Done)

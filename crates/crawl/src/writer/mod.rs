@@ -5,6 +5,7 @@ mod begin;
 mod claims;
 mod cookie_walls;
 mod dropped;
+mod due;
 mod ended;
 mod redirects;
 mod sitemaps;
@@ -39,8 +40,10 @@ use crate::sitemap_origin::SitemapOrigin;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 use crate::url_rules::UrlRules;
+use crate::visits::Seen;
 
 pub(crate) use self::cookie_walls::CookieWalls;
+pub(crate) use self::due::is_daily;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -85,6 +88,8 @@ pub(crate) struct Ended {
     pub(crate) forgotten_seeds: u64,
 }
 
+/// End of the log line of a page that is gone once.
+const FIRST_MISS: &str = "; it is removed if the next visit finds the same";
 /// Interval of progress lines in the log.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 /// Interval of checks of the spool.
@@ -117,6 +122,17 @@ fn is_answer(lease: &Lease, result: &LeaseResult) -> bool {
         _ => false,
     };
     answered && lease.entry.kind == EntryKind::Page
+}
+
+/// Returns what a visit shows if the page's text is not known to have changed.
+const fn shows(result: &LeaseResult) -> Seen {
+    match result {
+        LeaseResult::Page(_)
+        | LeaseResult::Redirect { .. }
+        | LeaseResult::Gone { .. }
+        | LeaseResult::Unchanged { .. } => Seen::Same,
+        _ => Seen::Nothing,
+    }
 }
 
 /// Returns whether a page was received, or is unchanged.
@@ -334,8 +350,14 @@ impl Writer {
             let inlinks = self.committer.inlinks(lease.entry.url.as_str())?;
             self.committer.leased(lease.entry.url.as_str(), inlinks);
         }
+        let seen = shows(&result);
+        (self.committer.look.seen, self.committer.look.since) = (None, None);
         let end = self.handle(&mut lease, result)?;
         let url = lease.entry.url.clone();
+        if lease.entry.kind == EntryKind::Page && end == End::Done {
+            let seen = self.committer.look.seen.take().unwrap_or(seen);
+            self.committer.visited(url.as_str(), seen)?;
+        }
         match self.committer.end(lease, end) {
             true => self.host_down(&url),
             false => Ok(()),
@@ -415,9 +437,13 @@ impl Writer {
             return self.redirected(lease, &target, true);
         }
         if self.is_missing(&lease.host, &page)? {
-            let detail = "like the answer to an address that does not exist, and another such page of this host was kept";
-            self.committer.skip(page.url.as_str(), SkipReason::Soft404, detail)?;
-            self.committer.gone(page.url.as_str())?;
+            let mut detail = "like the answer to an address that does not exist, and another such page of this host was kept".to_owned();
+            if self.committer.is_first_miss(page.url.as_str())? {
+                detail.push_str(FIRST_MISS);
+            } else {
+                self.committer.gone(page.url.as_str())?;
+            }
+            self.committer.skip(page.url.as_str(), SkipReason::Soft404, &detail)?;
             self.committer.unused(&page);
             return Ok(End::Done);
         }
@@ -443,7 +469,9 @@ impl Writer {
             if self.rules.have_depth() && entry.depth > 0 {
                 self.committer.remember_depth(page.url.as_str(), entry.depth);
             }
+            let validators = self.committer.validators_before(&page.url)?;
             let outcome = self.committer.page(&mut page)?;
+            self.committer.check_validators(&page, &validators)?;
             self.check_claims(&page.url, &outcome)?;
             self.learn_urls(&page.url, &outcome)?;
         }

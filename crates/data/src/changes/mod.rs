@@ -1,71 +1,19 @@
 //! `crawl changes`: what runs changed, page by page, from the events.
 
 mod net;
+mod page;
 mod text;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Serialize;
-
 use self::net::Net;
 use crate::error::{Error, Result};
 use crate::filter::parse_moment;
 use crate::runs::{Run, Runs};
-use crate::stream::{DirStream, EventOf};
+use crate::stream::DirStream;
 
-pub use self::text::DiffPiece;
-
-/// The kind of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChangeKind {
-    /// A page is kept that was not known before.
-    New,
-    /// The text of a known page has changed.
-    Changed,
-    /// A page redirects to another one.
-    Moved,
-    /// A page is gone, must not be indexed any more, or was forgotten.
-    Gone,
-}
-
-impl ChangeKind {
-    /// Returns its name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Moved => "moved",
-            Self::Gone => "gone",
-        }
-    }
-}
-
-/// What happened to a page in all, from the first event to the last one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PageChange {
-    /// The kind of change.
-    pub change: ChangeKind,
-    /// The time of its last event, RFC 3339.
-    pub time: String,
-    /// The page's URL.
-    pub url: String,
-    /// Its number in the store.
-    pub id: u64,
-    /// The target of a moved page, or the page that a changed page duplicates now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<EventOf>,
-    /// Share of the words that the texts of before and after have in common.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub similarity: Option<f64>,
-    /// The reason, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// The differing parts of the two texts. `None` if one of them is not archived.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<Vec<DiffPiece>>,
-}
+pub use self::page::{ChangeKind, DiffPiece, PageChange};
 
 /// Where changes begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +68,7 @@ impl Changes {
             Since::Time(_) => None,
             Since::LastRun | Since::Run(_) => run_of(&Runs::read(data)?, since)?,
         };
-        let mut stream = DirStream::open(data, None)?;
+        let mut stream = DirStream::of(data)?;
         if let Some(run) = &run
             && !stream.skip_to_run(run)?
         {

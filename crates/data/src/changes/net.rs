@@ -1,6 +1,6 @@
 //! The events of one page, summed up.
 
-use super::{ChangeKind, PageChange};
+use super::page::{ChangeKind, PageChange};
 use crate::kind::DuplicateKind;
 use crate::stream::{EventKind, PageEvent};
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::kind::DuplicateKind;
 use crate::positions::PagePosition;
-use crate::stream::{EventKind, EventLog, PageEvent, TextChange};
+use crate::stream::{EventKind, EventLog, EventOf, PageEvent, TextChange};
 
 const TIMES: [&str; 3] = ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z"];
 

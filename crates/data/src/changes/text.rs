@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use hapax_page::difference::{Words, compare as compare_words};
-use serde::Serialize;
 use url::Url;
 
-use super::PageChange;
 use super::net::Places;
+use super::page::{DiffPiece, PageChange};
 use crate::archived::stored_text;
 use crate::comparison::round;
 use crate::diff::{Piece, diff, diff_deadline};
@@ -16,17 +15,6 @@ use crate::diff::{Piece, diff, diff_deadline};
 const MOST_PIECES: usize = 50;
 /// Characters of one part.
 const MOST_CHARACTERS: usize = 500;
-
-/// A part that only one of the two texts has, or that replaces another one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DiffPiece {
-    /// Text of before.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub removed: String,
-    /// Text of after.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub added: String,
-}
 
 /// Adds the difference of the two texts, and their similarity if no event has it.
 pub(super) fn compare(data: &Path, change: &mut PageChange, places: &Places) {

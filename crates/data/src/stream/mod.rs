@@ -16,7 +16,7 @@ use std::path::Path;
 
 pub use self::cursor::Cursor;
 pub use self::event::{EventKind, EventOf, PageEvent, TextChange};
-pub use self::joined::{Stream, Streamed};
+pub use self::joined::Stream;
 pub use self::log::EventLog;
 pub(crate) use self::reader::DirStream;
 pub use self::reader::FOLLOW_INTERVAL;

@@ -40,7 +40,7 @@ impl DirStream {
     ///
     /// # Errors
     /// [`Error::Invalid`] if it is not a position of this stream, [`Error::Damaged`] if durable events are missing.
-    pub(crate) fn open(data: &Path, from: Option<Position>) -> Result<Self> {
+    pub(super) fn open(data: &Path, from: Option<Position>) -> Result<Self> {
         let mut stream = Self {
             data: data.to_owned(),
             open: None,
@@ -55,6 +55,14 @@ impl DirStream {
             stream.skip_to(cursor)?;
         }
         Ok(stream)
+    }
+
+    /// Opens the events of a data directory from the first one.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if durable events are missing.
+    pub(crate) fn of(data: &Path) -> Result<Self> {
+        Self::open(data, None)
     }
 
     /// Returns the random number of the stream; `None` before its first event.

@@ -4,7 +4,6 @@ use pulldown_cmark::{Options, Parser, html};
 use super::*;
 use crate::read::{extract_plain, extract_structured};
 
-#[expect(unreachable_pub, reason = "the example uses it too")]
 #[path = "../../examples/commonmark/canon.rs"]
 mod canon;
 

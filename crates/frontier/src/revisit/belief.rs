@@ -9,10 +9,8 @@ use super::grid::{RATES, TABLES};
 const MEMORY: f64 = 0.98;
 /// Natural logarithm of the smallest relative weight. A page that changes its habits is believed after a few visits.
 const LEAST: f64 = -30.0;
-/// Bytes of an encoded belief.
-const BYTES: usize = 4 * RATES + 2;
 
-/// What is known about the change rate of a page: a probability for each rate of a logarithmic grid, from one change in
+/// The belief about the change rate of a page: a probability for each rate of a logarithmic grid, from one change in
 /// a quarter of an hour to one in four years. A new belief has equal probabilities (log-uniform).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateBelief {
@@ -29,6 +27,9 @@ impl Default for RateBelief {
 }
 
 impl RateBelief {
+    /// Bytes of an encoded belief.
+    pub const BYTES: usize = 4 * RATES + 2;
+
     /// Learns whether a page has changed between two visits.
     pub fn observe(&mut self, elapsed: Duration, changed: bool) {
         let time = elapsed.as_secs_f64();
@@ -99,7 +100,7 @@ impl RateBelief {
 
     /// Decodes the output of [`encode`](Self::encode); `None` if it is not valid.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() != BYTES {
+        if bytes.len() != Self::BYTES {
             return None;
         }
         let (values, visits) = bytes.split_last_chunk::<2>()?;

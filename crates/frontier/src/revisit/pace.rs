@@ -14,7 +14,7 @@ const CERTAIN: f64 = 0.95;
 /// Least probability that a page deserves visits, for tests of whether it does.
 const DOUBT: f64 = 0.02;
 /// Visits of a page after which it is not tested any more.
-const MOST_TESTS: u16 = 40;
+const MOST_TESTS: u16 = 24;
 
 /// How soon pages are visited again.
 #[derive(Clone, Copy, Debug, PartialEq)]

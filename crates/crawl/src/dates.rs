@@ -1,0 +1,70 @@
+//! Dates that sites give: `lastmod` of sitemaps, dates of feeds, ETag and Last-Modified. Each site is believed as far as
+//! its dates proved right. Used by recrawls of due pages.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use hapax_warc::format_time;
+use url::Url;
+
+use crate::commit::Committer;
+use crate::error::Result;
+use crate::fetch::validators_note;
+use crate::notes::VALIDATORS;
+use crate::page::PageWork;
+use crate::trust::{DATES, HEADERS, learn, trust};
+use crate::visits::{DateClaim, Seen, Visits, unix_now};
+
+/// A claim is checked by a visit within two days. A later change does not make it wrong.
+const CHECKED: u64 = 2 * 86_400;
+
+impl Committer {
+    /// Returns the validators of a known page before it is decided about.
+    pub(crate) fn validators_before(&self, url: &Url) -> Result<Vec<u8>> {
+        match self.frontier.as_ref().filter(|_| self.look.due) {
+            Some(frontier) => Ok(frontier.note_of(url.as_str(), VALIDATORS)?.unwrap_or_default()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Compares the validators of a page with its text: equal ones claim that nothing has changed.
+    pub(crate) fn check_validators(&self, page: &PageWork, before: &[u8]) -> Result<()> {
+        let Some(frontier) = self.frontier.as_ref().filter(|_| !before.is_empty()) else {
+            return Ok(());
+        };
+        let is_same = validators_note(&page.response).as_deref() == Some(before);
+        let changed = self.look.seen == Some(Seen::Changed);
+        learn(&**frontier, &page.url, HEADERS, (!is_same, changed))
+    }
+
+    /// Records the date that a sitemap or feed gives for a known page. If the site's dates proved right, a newer date than
+    /// that of the last visit makes the page due, and an older one counts as a visit.
+    pub(crate) fn dated(&self, url: &Url, changed: &str) -> Result<()> {
+        let Some(frontier) = self.frontier.as_ref().filter(|_| self.look.due) else {
+            return Ok(());
+        };
+        let Some(id) = self.store.id_of(url.as_str().as_bytes())? else { return Ok(()) };
+        let Some(record) = self.store.record(id)? else { return Ok(()) };
+        let visits = Visits::read(&**frontier, url.as_str())?;
+        let mut visits = visits.unwrap_or_else(|| Visits::of_record(record.time));
+        let now = unix_now();
+        let last = format_time(UNIX_EPOCH + Duration::from_secs(visits.last.min(now)));
+        // A date without a time is that of the whole day.
+        let claimed = changed > last.get(..changed.len().min(last.len())).unwrap_or_default();
+        let believed = trust(&**frontier, url, DATES)?.believes(claimed);
+        visits.claim = Some(DateClaim { changed: claimed, believed, at: now });
+        visits.write(&**frontier, url.as_str());
+        self.stats.due_at(visits.due(now, &self.look.pace));
+        Ok(())
+    }
+
+    /// Compares what a visit showed with the date that a sitemap gave.
+    pub(crate) fn check_date(&self, url: &str, visits: &Visits, seen: Seen) -> Result<()> {
+        let (Some(frontier), Some(claim)) = (&self.frontier, visits.claim) else { return Ok(()) };
+        let is_answer = matches!(seen, Seen::Same | Seen::Changed);
+        if !is_answer || unix_now().saturating_sub(claim.at) > CHECKED {
+            return Ok(());
+        }
+        let Ok(url) = Url::parse(url) else { return Ok(()) };
+        learn(&**frontier, &url, DATES, (claim.changed, seen == Seen::Changed))
+    }
+}
