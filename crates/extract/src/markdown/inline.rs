@@ -223,13 +223,16 @@ fn settle(tokens: &mut [Token]) -> bool {
                 opened.push(at);
             }
             Some(Token::Close(mark)) if is_delimiter(*mark) => {
+                let mark = *mark;
                 let from = opened.pop().unwrap_or(0);
                 let starts = reads_as_start(tokens, from);
                 if starts && !reads_as_end(tokens, at) {
                     changed = true;
                     move_out(tokens, at, false);
                 }
-                if !starts || !reads_as_end(tokens, at) {
+                let collides =
+                    mark == Mark::Strike && (collides(tokens, from) || collides(tokens, at));
+                if !starts || !reads_as_end(tokens, at) || collides {
                     changed = true;
                     for place in [from, at] {
                         if let Some(token) = tokens.get_mut(place) {
@@ -243,6 +246,20 @@ fn settle(tokens: &mut [Token]) -> bool {
         at += 1;
     }
     changed
+}
+
+/// Returns whether other tildes are beside a strike, so that the runs would be read as one.
+fn collides(tokens: &[Token], at: usize) -> bool {
+    let is_dropped = |token: &&Token| **token == Token::Dropped;
+    let before = tokens.get(..at).unwrap_or_default().iter().rev().find(|token| !is_dropped(token));
+    let after = tokens.get(at + 1..).unwrap_or_default().iter().find(|token| !is_dropped(token));
+    let is_strike = |token: Option<&Token>| {
+        matches!(token, Some(Token::Open(Mark::Strike) | Token::Close(Mark::Strike)))
+    };
+    is_strike(before)
+        || is_strike(after)
+        || before.and_then(last_char) == Some('~')
+        || after.and_then(first_char) == Some('~')
 }
 
 const fn is_delimiter(mark: Mark) -> bool {
