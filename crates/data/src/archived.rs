@@ -95,5 +95,5 @@ fn body_of(record: &Record) -> Option<(Option<String>, Vec<u8>)> {
     let body = hapax_fetch::decode_body_within(raw, encoding, &limits).ok()?;
     let kinds = headers.iter().filter(|(name, _)| name == "content-type");
     let content_type = hapax_fetch::content_type(kinds.map(|(_, value)| value.as_slice()));
-    Some((content_type.map(Into::into), body.into()))
+    Some((content_type, body))
 }

@@ -16,7 +16,7 @@ pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out:
             '*' => !(before.is_whitespace() && next.is_whitespace()),
             '_' => {
                 let inside = is_word(before) && is_word(next);
-                !inside && !(before.is_whitespace() && next.is_whitespace())
+                !(inside || before.is_whitespace() && next.is_whitespace())
             }
             '~' => next == '~' || !before.is_whitespace(),
             '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
