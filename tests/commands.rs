@@ -507,7 +507,7 @@ fn queries_with_punctuation_are_searched_and_exports_are_read_again() {
     let command = ["export", "--host", "b.example", "--data", &again];
     let output = crawl().args(command).output().unwrap();
     let said = text(&output.stderr);
-    assert!(output.stdout.is_empty() && said.contains("no kept page"), "{said}");
+    assert!(output.stdout.is_empty() && said.contains("no page passes the filters"), "{said}");
     let status = bench.run(&["status", "--json"]);
     assert!(status.contains("\"indexed\":1"), "{status}");
 }

@@ -9,11 +9,11 @@ use url::Url;
 use super::code::language;
 use super::frame::{Frame, Kind, without_outer_rules};
 use super::images::image;
+use super::input::{Elements, MarkdownLimits, State};
 use super::notes::{Notes, text_of};
 use super::run::Growing;
 use super::table::{CellShape, Grid, is_data};
 use super::tree::{Block, List, Mark, Marks, What};
-use super::{Elements, MarkdownLimits, State};
 use crate::addresses::join_in;
 use crate::elements::{Role, heading_level, is_custom, role};
 

@@ -53,7 +53,7 @@ impl Frame {
     }
 
     /// Adds what is left of a closed frame.
-    pub(super) fn add_closed(&mut self, closed: Self, limits: &super::MarkdownLimits) {
+    pub(super) fn add_closed(&mut self, closed: Self, limits: &super::input::MarkdownLimits) {
         let Self { kind, blocks } = closed;
         match kind {
             Kind::Root => self.blocks.extend(blocks),

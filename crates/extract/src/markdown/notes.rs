@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use super::State;
+use super::input::State;
 use crate::trace::Trace;
 
 /// Longest mark of a reference, such as `[note 12]`, in bytes.

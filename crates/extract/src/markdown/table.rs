@@ -5,8 +5,8 @@ use ego_tree::iter::Edge;
 use scraper::Node;
 use scraper::node::Element;
 
+use super::input::{MarkdownLimits, State};
 use super::tree::{Align, Run, Table};
-use super::{MarkdownLimits, State};
 use crate::trace::Span;
 
 /// Longest text of a cell in a data table, in bytes. Longer ones are columns of a layout.

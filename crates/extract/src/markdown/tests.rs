@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{Options, Parser, html};
 
 use super::*;
+use crate::limits::Limits;
 use crate::read::{extract_plain, extract_structured};
 
 #[path = "../../examples/commonmark/canon.rs"]
