@@ -86,21 +86,28 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
         writeln!(out)?;
     }
     if !args.json {
-        let next = args.offset + shown;
-        match shown == total {
-            true => writeln!(out, "{} clusters.", number(total as u64))?,
-            false if next >= total => {
-                writeln!(out, "{shown} of {} clusters.", number(total as u64))?
-            }
-            false => writeln!(
-                out,
-                "{shown} of {} clusters. The next ones: --offset {next}",
-                number(total as u64)
-            )?,
-        }
+        print_end(&mut out, args.offset, shown, total)?;
     }
     out.flush()?;
     Ok(COMPLETE)
+}
+
+fn print_end(
+    out: &mut impl Write,
+    offset: usize,
+    shown: usize,
+    total: usize,
+) -> std::io::Result<()> {
+    let next = offset + shown;
+    match shown == total {
+        true => writeln!(out, "{} clusters.", number(total as u64)),
+        false if next >= total => writeln!(out, "{shown} of {} clusters.", number(total as u64)),
+        false => writeln!(
+            out,
+            "{shown} of {} clusters. The next ones: --offset {next}",
+            number(total as u64)
+        ),
+    }
 }
 
 /// Sorts the largest first by default. Another order applies to the copies of each cluster and to the clusters by

@@ -99,18 +99,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if declared != hapax_data::CanonicalState::None {
         writeln!(out, "canonical  {}", declared.describe())?;
     }
-    for from in &entry.links.from {
-        writeln!(out, "from       {}", line(from, 150))?;
-    }
-    if !entry.title.is_empty() {
-        writeln!(out, "title      {}", line(&entry.title, 150))?;
-    }
-    for (name, list) in [("shared", &entry.shared), ("different", &entry.different)] {
-        if !list.is_empty() {
-            let list: Vec<String> = list.iter().map(|s| format!("\"{}\"", line(s, 60))).collect();
-            writeln!(out, "{name:<10} {}", list.join(", "))?;
-        }
-    }
+    write_fields(&mut out, entry)?;
     let restored = rows.decisions.restored(entry.id);
     write_state(&mut out, restored, rows.state(&found))?;
     write_texts(&mut out, entry, own.as_deref(), other.as_deref())?;
@@ -123,6 +112,22 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         }
     }
     Ok(COMPLETE)
+}
+
+fn write_fields(out: &mut impl Write, entry: &Discarded) -> std::io::Result<()> {
+    for from in &entry.links.from {
+        writeln!(out, "from       {}", line(from, 150))?;
+    }
+    if !entry.title.is_empty() {
+        writeln!(out, "title      {}", line(&entry.title, 150))?;
+    }
+    for (name, list) in [("shared", &entry.shared), ("different", &entry.different)] {
+        if !list.is_empty() {
+            let list: Vec<String> = list.iter().map(|s| format!("\"{}\"", line(s, 60))).collect();
+            writeln!(out, "{name:<10} {}", list.join(", "))?;
+        }
+    }
+    Ok(())
 }
 
 /// Differing phrases of the kept and the discarded page.

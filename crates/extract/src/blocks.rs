@@ -10,6 +10,7 @@ use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
 use crate::elements::{Attributes, Role, Shown, heading_level, is_custom, role, shown};
 use crate::folded::{Folds, is_question_button};
+use crate::kinds::Kinds;
 use crate::limits::Limits;
 use crate::line_numbers::LineNumbers;
 use crate::metadata::{Gathered, Place};
@@ -180,43 +181,6 @@ impl Page {
             let waits = |block: &RawBlock| waits.get(block.element).copied().unwrap_or(false);
             self.blocks.retain(|block| !block.hidden || !waits(block));
             self.blocks.iter_mut().for_each(|block| block.hidden = false);
-        }
-    }
-}
-
-/// Types that a page declares by schema.org and Open Graph.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Kinds {
-    pub(crate) article: bool,
-    pub(crate) forum: bool,
-    pub(crate) product: bool,
-    pub(crate) list: bool,
-    /// FAQPage: questions and answers by the publisher.
-    pub(crate) faq: bool,
-}
-
-impl Kinds {
-    fn read(&mut self, name: &str) {
-        self.article |=
-            name.contains("Article") || name.contains("BlogPosting") || name == "article";
-        self.forum |= matches!(name, "DiscussionForumPosting" | "QAPage" | "Question");
-        self.product |= matches!(name, "Product" | "product");
-        self.faq |= name == "FAQPage";
-        self.list |= matches!(name, "ItemList" | "CollectionPage" | "SearchResultsPage");
-    }
-
-    /// Returns whether the page is a discussion. An FAQ also declares its entries as questions.
-    pub(crate) const fn is_discussion(self) -> bool {
-        self.forum && !self.faq
-    }
-
-    /// Reads the first 32 types in a piece of JSON-LD, without parsing it.
-    fn read_json(&mut self, json: &str) {
-        for rest in json.split("\"@type\"").skip(1).take(32) {
-            let value = rest.trim_start_matches([' ', ':', '\n', '\t', '[']);
-            if let Some(name) = value.strip_prefix('"').and_then(|value| value.split('"').next()) {
-                self.read(name);
-            }
         }
     }
 }

@@ -20,6 +20,7 @@ mod fold;
 mod folded;
 mod foreign;
 mod frequency;
+mod kinds;
 mod lang;
 mod limits;
 mod line_numbers;

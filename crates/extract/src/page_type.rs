@@ -2,7 +2,8 @@
 
 use url::Url;
 
-use crate::blocks::{Kinds, Page};
+use crate::blocks::Page;
+use crate::kinds::Kinds;
 use crate::votes::{Choice, Reason};
 
 /// Minimum number of words of a block that counts as prose.

@@ -80,18 +80,7 @@ fn read(
     let (url, base) = (base, base_of(base, &declared, limits));
     let mut document = declare(&base, declared, encoding, limits);
     let page_type = page_type(&page, &choices, url);
-    let images = std::mem::take(&mut page.images);
-    let mut bytes = 0;
-    document.images = images
-        .into_iter()
-        .filter_map(|(source, alt)| Some(Image { url: join(&base, &source, limits)?, alt }))
-        .filter(|image| {
-            let length = image.url.as_str().len() + image.alt.len();
-            let fits = bytes + length <= limits.max_links_bytes;
-            bytes += if fits { length } else { 0 };
-            fits
-        })
-        .collect();
+    document.images = images_of(&mut page, &base, limits);
     let heading = || page.blocks.iter().find(|b| b.heading > 0).map(heading_of).unwrap_or_default();
     let title = one_line(&page.title, limits);
     document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
@@ -141,6 +130,20 @@ fn read(
         ..document
     };
     (document, elements)
+}
+
+fn images_of(page: &mut blocks::Page, base: &Url, limits: &Limits) -> Vec<Image> {
+    let mut bytes = 0;
+    std::mem::take(&mut page.images)
+        .into_iter()
+        .filter_map(|(source, alt)| Some(Image { url: join(base, &source, limits)?, alt }))
+        .filter(|image| {
+            let length = image.url.as_str().len() + image.alt.len();
+            let fits = bytes + length <= limits.max_links_bytes;
+            bytes += if fits { length } else { 0 };
+            fits
+        })
+        .collect()
 }
 
 /// Chooses the metadata; `of` is the URL of the page, its base URL and its language.

@@ -205,6 +205,11 @@ impl Committer {
             }
         };
         let outcome = self.store_page(page, &document, (best, compared), against)?;
+        self.count_decided(page, &outcome);
+        Ok(outcome)
+    }
+
+    fn count_decided(&mut self, page: &PageWork, outcome: &Outcome) {
         let is_discarded = matches!(outcome, Outcome::Duplicate(_) | Outcome::Against(_));
         let (has_changed, is_recrawl) = (self.look.changed, self.look.on);
         if page.depth.is_some() {
@@ -213,7 +218,7 @@ impl Committer {
             if is_discarded {
                 self.stats.host_discarded(&host);
             }
-            self.remember_validators(page, &outcome);
+            self.remember_validators(page, outcome);
         }
         self.stats.update(|counts| {
             counts.fetched += 1;
@@ -224,7 +229,6 @@ impl Committer {
                 counts.discarded_bytes += page.response.body.len() as u64;
             }
         });
-        Ok(outcome)
     }
 
     /// Keeps or discards a page. An own page that it duplicates is named before a document of a reference.
