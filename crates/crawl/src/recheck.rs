@@ -87,7 +87,7 @@ impl Amend {
 struct Replay<'r> {
     amend: &'r Amend,
     stored: StoredTexts<'r>,
-    /// The pages that are kept so far, under numbers of their own.
+    /// The pages that are kept so far, under separate numbers.
     tables: Store,
     /// Maps these numbers to those of the store.
     places: HashMap<u64, u64>,

@@ -184,7 +184,7 @@ impl Bodies {
     }
 
     /// Decodes at most `max` bytes of a list; the rest is cut. Without `max` only a body without encoding is returned:
-    /// the caller decodes others as a stream.
+    /// the caller decodes an encoded one as a stream.
     pub(crate) async fn decode_list(
         &self,
         raw: &Bytes,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::export::ExportedPage;
 
-/// Fields that come first. The others follow in the order of their names.
+/// Fields that come first. Further ones follow in the order of their names.
 const FIRST: [&str; 6] = ["url", "title", "language", "fetched", "author", "published"];
 
 /// Returns the front matter: all fields of the JSONL export except `text`, and a `note` if there is one.

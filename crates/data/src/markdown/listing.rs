@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hapax_extract::markdown_line;
 
-/// Maximum number of pages that are listed, of all hosts. The others are counted.
+/// Maximum number of pages that are listed, of all hosts. Further ones are counted.
 const MAX_LISTED: usize = 200_000;
 /// Maximum length of a title in a list, in bytes.
 const MAX_TITLE: usize = 200;

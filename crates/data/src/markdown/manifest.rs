@@ -117,7 +117,7 @@ impl Manifest {
     }
 }
 
-/// Calls `each` with every line of a list. Lines that a crash cut are left out; without the file there is none.
+/// Calls `each` with every line of a list. Lines that a crash cut are omitted, and a missing file has no line.
 fn each_line(path: &Path, mut each: impl FnMut(Line) -> Result<()>) -> Result<()> {
     let file = match open_regular(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -166,7 +166,7 @@ impl Grid {
         }
     }
 
-    /// Returns the table without empty rows and columns, or all its cells if it is none.
+    /// Returns the table without empty rows and columns, or all its cells if it is not a table.
     pub(super) fn finish(mut self, limits: &MarkdownLimits) -> Result<Table, Vec<Run>> {
         let width = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut filled = vec![false; width];
