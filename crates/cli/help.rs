@@ -43,7 +43,7 @@ Flags that matter most
   --delay TIME          pause between requests to a host [default: 1s]
   --user-agent TEXT     the User-Agent header; --contact puts an address there
   --include, --exclude  URLs to follow or to leave out, by regular expression
-  --recrawl, --watch    request known pages again: all once, or whenever they are due
+  --recrawl, --watch    request known pages again: once, or when they are due
   --config FILE         settings file (TOML)
 
 More
