@@ -164,7 +164,10 @@ fn clusters_are_sorted_and_written_as_a_table() {
     assert_eq!(pages(&["--sort", "host", "--match", "a.example/p"]).last().unwrap(), MIRROR);
     let table = bench.run(&["duplicates", "clusters", "--csv"]);
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "of_id,of_url,copies,id,kind,url,distance,similarity,bytes,canonical,relation");
+    assert_eq!(
+        lines[0],
+        "of_id,of_url,copies,id,kind,url,distance,similarity,bytes,canonical,relation"
+    );
     assert_eq!(lines.len(), 5, "{table}");
     assert!(lines[1].starts_with(&format!("0,{P},3,1,exact,{COPY},0,1,")), "{table}");
 }

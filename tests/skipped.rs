@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::behaviours::{BEHAVIOURS, ROBOTS, hostile};
+use crate::behaviours::{BEHAVIOURS, BOMB_IN_GZIP, ROBOTS, hostile};
 use crate::helpers::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
@@ -132,6 +132,27 @@ fn plenty() -> Server {
     )
 }
 
+/// Answers unknown paths with the same page. The first page like it is kept.
+fn lost() -> Server {
+    Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => missing(),
+            "/" => {
+                let links = (1..=40).map(|page| format!("<a href=/page{page}>p</a>"));
+                html(format!("<p>{}</p>{}", prose(40, 9), links.collect::<String>()))
+            }
+            "/last" => {
+                html(format!("<p>{}</p><a href=/gone1>1</a><a href=/gone2>2</a>", prose(41, 9)))
+            }
+            path => match path.strip_prefix("/page").and_then(|page| page.parse::<u64>().ok()) {
+                Some(page) => html(format!("<p>{}</p><a href=/last>n</a>", prose(100 + page, 9))),
+                None => article(9),
+            },
+        }),
+        Duration::ZERO,
+    )
+}
+
 #[test]
 fn every_documented_reason_is_given_and_no_other() {
     let documented = documented();
@@ -158,7 +179,9 @@ fn every_documented_reason_is_given_and_no_other() {
             let _ = std::io::Write::write_all(&mut stream, &[0x15, 3, 3, 0, 2, 2, 40]);
         }
     });
-    let (plenty, repeating) = (plenty(), repeating());
+    // The servers have a second for it, which is not enough on a busy machine.
+    LazyLock::force(&BOMB_IN_GZIP);
+    let (plenty, repeating, lost) = (plenty(), repeating(), lost());
     let bench = Bench::new();
     // Forgotten pages stay out.
     assert_eq!(code(&bench.crawl(&[left.url("/")], &[])), 0);
@@ -174,6 +197,7 @@ fn every_documented_reason_is_given_and_no_other() {
         format!("https://127.0.0.1:{tls_port}/"),
         "http://no-such-host.invalid/".to_owned(),
         plenty.url("/mail"),
+        lost.url("/"),
     ];
     let all = BEHAVIOURS.iter().map(|act| (act, false)).chain(ROBOTS.iter().map(|act| (act, true)));
     let chosen: Vec<_> = all.filter(|((name, ..), _)| HOSTILE.contains(name)).collect();
