@@ -61,7 +61,10 @@ pub(super) fn inline(run: &Run, marks: &Marks, breaks: Breaks) -> String {
                 let text = joined(&tokens, &mut at);
                 let before = out.chars().next_back().filter(|_| !line_start);
                 let mut escaped = String::new();
-                escape(&text, before, tokens.get(at + 1).and_then(next_char), &mut escaped);
+                let mut later = tokens.iter().skip(at + 1);
+                let next = later.find(|token| !matches!(token, Token::Dropped));
+                let next = next.and_then(|next| next_char(next, breaks));
+                escape(&text, before, next, &mut escaped);
                 out.push_str(&if line_start { at_line_start(&escaped) } else { escaped });
             }
             Token::Code(_) => out.push_str(&code(&joined(&tokens, &mut at))),
@@ -335,8 +338,10 @@ fn first_char(token: &Token) -> Option<char> {
 }
 
 /// Returns the character that is written first.
-fn next_char(token: &Token) -> Option<char> {
+fn next_char(token: &Token, breaks: Breaks) -> Option<char> {
     match token {
+        Token::Break if breaks == Breaks::Line => Some('\\'),
+        Token::Break if breaks == Breaks::Tag => Some('<'),
         Token::Open(Mark::Link(_)) => Some('['),
         Token::Open(Mark::Strike) | Token::Close(Mark::Strike) => Some('~'),
         token => first_char(token),

@@ -264,7 +264,8 @@ fn block_html() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         4 => run().prop_map(|run| format!("<p>{run}</p>")),
         1 => (1..7, run()).prop_map(|(level, run)| format!("<h{level}>{}</h{level}>", run.replace("<br>", " "))),
-        1 => "[a-z#` \n>*-]{1,30}".prop_map(|code| format!("<pre><code>{code}</code></pre>")),
+        // Code without a character is not written.
+        1 => "[a-z#` \n>*-]{0,15}[a-z#`>*-][a-z#` \n>*-]{0,15}".prop_map(|code| format!("<pre><code>{code}</code></pre>")),
         1 => (run(), run(), run(), run()).prop_map(|(a, b, c, d)| {
             format!("<table><tr><th>n{a}</th><th>m{b}</th></tr><tr><td>k{c}</td><td>l{d}</td></tr></table>")
         }),
@@ -293,7 +294,7 @@ fn letters(html: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 400 } else { 4_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 400 } else { 2_000 }))]
 
     #[test]
     fn the_blocks_and_texts_of_any_page_are_read_back(blocks in prop::collection::vec(block_html(), 1..5)) {
@@ -308,7 +309,10 @@ proptest! {
                     .iter()
                     .any(|tag| line.starts_with(tag))
             };
-            lines.lines().filter(is_block).map(str::to_owned).collect()
+            // The numbers of lists are tested with own pages: an item without text is dropped, and the next one keeps its
+            // number.
+            let numbered = |line: &str| if line.starts_with("<ol") { "<ol".to_owned() } else { line.to_owned() };
+            lines.lines().filter(is_block).map(numbered).collect()
         };
         prop_assert_eq!(structure(&page), structure(&again), "{}\n{}", page, markdown);
     }

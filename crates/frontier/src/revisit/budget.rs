@@ -19,7 +19,8 @@ pub fn visits_per_second<'a>(
 }
 
 /// Returns the least value of a visit, in seconds, at which pages take at most `budget` visits per second. `pace` gives
-/// the shortest and the longest interval. Returns 0 if the budget suffices for any value.
+/// the shortest and the longest interval. Returns 0 if the budget suffices for any value. Early visits that test pages
+/// in doubt come on top.
 ///
 /// # Complexity
 /// Linear in the number of beliefs. A sample suffices, with a budget in proportion.
@@ -92,7 +93,7 @@ mod tests {
         Pace { min: Duration::from_secs(60), max: Duration::from_secs(1000 * 86_400), value: None };
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
         fn the_pace_of_a_budget_takes_that_budget(
             pages in proptest::collection::vec(
@@ -106,7 +107,10 @@ mod tests {
             }).collect();
             let budget = beliefs.len() as f64 / (days * 86_400.0);
             let value = fit_value(PACE, &beliefs, budget);
-            let visits = visits_per_second(&Pace { value: Some(value), ..PACE }, &beliefs);
+            // Without tests of pages in doubt, which are a few early visits of a page.
+            let pace = Pace { value: Some(value), ..PACE };
+            let seconds = beliefs.iter().map(|belief| pace.seconds(&belief.probabilities(), false));
+            let visits: f64 = seconds.map(f64::recip).sum();
             prop_assert!(visits <= budget * 1.01, "{visits} of {budget}");
             prop_assert!(value == 0.0 || visits >= budget * 0.97, "{visits} of {budget}");
         }
