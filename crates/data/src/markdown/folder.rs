@@ -37,7 +37,7 @@ pub struct MarkdownCounts {
 ///
 /// # Complexity
 /// Reads the pages twice: their URLs first, because names depend on all of them. 16 bytes of memory for each page, and
-/// [`BATCH`] pages for each thread.
+/// a batch of pages for each thread.
 pub fn write_markdown(
     export: &Export<'_>,
     progress: impl FnMut(u64),
