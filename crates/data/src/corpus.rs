@@ -46,8 +46,8 @@ impl CorpusDir {
 pub struct Corpus<'s> {
     dirs: &'s [CorpusDir],
     heads: Vec<Heads<'s>>,
-    /// The first directory that keeps a URL; empty with one directory. A digest, because a hash that others can predict
-    /// would let a site hide a page of another one.
+    /// The first directory that keeps a URL; empty with one directory. The keys are digests: with a weaker
+    /// hash, a site could choose a URL that hides a page of another site.
     kept: HashMap<[u8; 16], usize>,
     /// Hashes of these URLs as in the logs.
     kept_keys: HashSet<u64>,

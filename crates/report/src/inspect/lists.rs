@@ -151,12 +151,7 @@ pub(super) fn list(view: View<'_>, query: &ListQuery) -> Result<Markup> {
     let found = query.wanted(view)?;
     let total: usize = view.rows.iter().map(|rows| rows.all().len()).sum();
     let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads: Vec<_> = view
-        .rows
-        .iter()
-        .zip(&stores)
-        .map(|(rows, store)| Heads::new(rows, store.as_ref()))
-        .collect();
+    let heads = Heads::of_all(view.rows, &stores);
     let mut shown = Vec::new();
     for (dir, row) in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
         if let Some(heads) = heads.get(*dir) {
@@ -198,12 +193,7 @@ fn item(heads: &Heads<'_>, row: &Row, link: &str) -> Result<Markup> {
 
 pub(super) fn clusters(view: View<'_>, query: &ListQuery) -> Result<Markup> {
     let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads: Vec<_> = view
-        .rows
-        .iter()
-        .zip(&stores)
-        .map(|(rows, store)| Heads::new(rows, store.as_ref()))
-        .collect();
+    let heads = Heads::of_all(view.rows, &stores);
     let every = |_: &Rows, _: &hapax_data::Row| Ok::<_, hapax_data::Error>(true);
     let groups = all_clusters(&heads, every)?;
     let total = groups.len();
