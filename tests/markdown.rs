@@ -146,6 +146,32 @@ fn pages_without_an_archive_are_flat_and_the_export_says_so() {
     assert!(exit == 0 && err.contains("4 pages without headings"), "{exit} {err}");
 }
 
+#[test]
+fn a_file_in_place_of_the_folder_is_refused_and_stays() {
+    let (bench, file) = (bench(), Bench::new());
+    let file = file.path("notes");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    write(&file, "mine");
+    let (exit, err) = exported(&bench, &file, &[]);
+    assert!(exit == 1 && err.contains("is not a folder"), "{err}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[test]
+fn several_directories_become_one_folder() {
+    let (one, other) = (bench(), Bench::new());
+    stored(&other, &[(URLS[0], article(1)), ("http://c.example/new", article(9))], &[]);
+    let notes = one.path("both");
+    let dirs = [one.data(), other.data()];
+    let dirs: Vec<&str> = dirs.iter().flat_map(|dir| ["--data", dir.to_str().unwrap()]).collect();
+    let folder = ["export", "--format", "markdown", "--to", notes.to_str().unwrap()];
+    let (exit, _, err) = pipe(&[&folder[..], &dirs].concat(), None, "");
+    // The first page is in both.
+    assert!(exit == 0 && err.contains(&format!("{} pages", URLS.len() + 1)), "{err}");
+    assert!(read(&notes, "c.example/new.md").contains("## How it is done"));
+    assert!(read(&notes, "index.md").contains("b.example"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_one_error_and_leaves_no_half_file() {

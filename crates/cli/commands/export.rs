@@ -156,7 +156,12 @@ fn wacz(args: &ExportArgs, corpus: &Corpus<'_>) -> Result<u8> {
 
 fn folder(args: &ExportArgs) -> Result<&Path> {
     let named = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    named.ok_or_else(|| coded(USAGE, "this format writes several files: name a folder with --to"))
+    let why = "this format writes several files: name a folder with --to";
+    let folder = named.ok_or_else(|| coded(USAGE, why))?;
+    match folder.exists() && !folder.is_dir() {
+        true => Err(coded(USAGE, format!("{} is not a folder: {why}", folder.display()))),
+        false => Ok(folder),
+    }
 }
 
 /// Returns whether there was a page.
