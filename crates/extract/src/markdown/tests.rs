@@ -293,6 +293,17 @@ fn letters(html: &str) -> String {
     page.root_element().text().flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
 }
 
+#[test]
+fn signs_before_a_link_or_a_line_break_stay_signs() {
+    for page in [
+        "<ul><li><h1>w<em>!</em><a href='/x_(y)'>0</a></h1></li></ul>",
+        "<p>w:<b>北 *</b><b><br><code>`</code></b></p>",
+    ] {
+        let markdown = whole(page);
+        assert_eq!(letters(page), letters(&rendered(&markdown)), "{markdown}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 400 } else { 2_000 }))]
 
