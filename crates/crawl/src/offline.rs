@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 use hapax_data::{DataDir, InReference, PageCounts, References, SkipReason};
 use hapax_dedup::{Neighbour, Record};
-use hapax_extract::{Limits, Link, Recipe};
+use hapax_extract::{Limits, Recipe};
 use hapax_fetch::Response;
 use hapax_warc::Packer;
 use url::Url;
@@ -204,13 +204,13 @@ impl Offline {
         Ok(())
     }
 
-    fn decide(&mut self, (url, page): (Url, Result<PageWork, Unread>)) -> Result<()> {
+    fn decide(&mut self, (url, page): (Url, ReadPage)) -> Result<()> {
         match page {
             Ok(mut page) => {
                 if let Outcome::Known = self.committer.page(&mut page)? {
                     self.counts.known += 1;
                 }
-                self.readers.drop_links(std::mem::take(&mut page.document.links));
+                self.readers.free(page);
                 self.committer.count_in_group();
                 self.counts.decided += 1;
                 if self.committer.maybe_commit()? {
@@ -426,9 +426,9 @@ impl StoredDocument {
 
 #[derive(Debug)]
 enum Job {
-    Read(Box<StoredPage>, Sender<Result<PageWork, Unread>>),
-    /// Frees the links of a page: thousands of them take longer than some verdicts.
-    Drop(Vec<Link>),
+    Read(Box<StoredPage>, Sender<ReadPage>),
+    /// Frees a page: its thousands of links take longer than some verdicts.
+    Free(Box<PageWork>),
 }
 
 /// A page that a worker reads: URL, bytes, and the channel of the result.
@@ -436,8 +436,12 @@ enum Job {
 struct Waiting {
     url: Url,
     bytes: usize,
-    result: Receiver<Result<PageWork, Unread>>,
+    result: Receiver<ReadPage>,
+    /// The result, if it was received before its turn.
+    received: Option<ReadPage>,
 }
+
+type ReadPage = Result<Box<PageWork>, Unread>;
 
 /// Worker threads that read pages ahead. Results are taken in the order of the pages.
 #[derive(Debug)]
@@ -464,12 +468,12 @@ impl Readers {
                 while let Ok(job) = next() {
                     let (page, result) = match job {
                         Job::Read(page, result) => (*page, result),
-                        Job::Drop(links) => {
-                            drop(links);
+                        Job::Free(page) => {
+                            drop(page);
                             continue;
                         }
                     };
-                    let mut read = read(page, &limits, recipe, &large);
+                    let mut read = read(page, &limits, recipe, &large).map(Box::new);
                     if let Ok(page) = &mut read {
                         page.pack(Option::as_ref(&packer));
                         if let Some(ahead) = &ahead {
@@ -491,7 +495,8 @@ impl Readers {
     fn add(&mut self, page: StoredPage) {
         let bytes = page.response.body.len() + page.response.raw.len();
         let (result, receiver) = channel();
-        self.waiting.push_back(Waiting { url: page.url.clone(), bytes, result: receiver });
+        let url = page.url.clone();
+        self.waiting.push_back(Waiting { url, bytes, result: receiver, received: None });
         self.bytes += bytes;
         if let Some(jobs) = &self.jobs {
             // Without a thread the result never comes, and the page counts as unreadable.
@@ -499,28 +504,51 @@ impl Readers {
         }
     }
 
-    fn drop_links(&self, links: Vec<Link>) {
+    fn free(&self, page: Box<PageWork>) {
         if let Some(jobs) = &self.jobs {
-            let _ = jobs.send(Job::Drop(links));
+            let _ = jobs.send(Job::Free(page));
         }
     }
 
     /// Returns the result of the first waiting page. Waits for it if `all` is set or a limit is exceeded; otherwise
     /// returns `None` if it is not ready.
-    fn next(&mut self, all: bool) -> Option<(Url, Result<PageWork, Unread>)> {
+    fn next(&mut self, all: bool) -> Option<(Url, ReadPage)> {
         let too_much = self.waiting.len() > AHEAD || self.bytes > AHEAD_BYTES;
-        let first = self.waiting.front()?;
-        let result = match all || too_much {
-            true => first.result.recv().unwrap_or_else(|_| Err(defect())),
-            false => match first.result.try_recv() {
-                Ok(result) => result,
-                Err(std::sync::mpsc::TryRecvError::Empty) => return None,
-                Err(std::sync::mpsc::TryRecvError::Disconnected) => Err(defect()),
-            },
-        };
-        let Waiting { url, bytes, .. } = self.waiting.pop_front()?;
+        if !self.waiting.front_mut()?.is_ready() {
+            if !all && !too_much {
+                return None;
+            }
+            self.wait();
+        }
+        let Waiting { url, bytes, received, .. } = self.waiting.pop_front()?;
         self.bytes -= bytes;
-        Some((url, result))
+        Some((url, received.unwrap_or_else(|| Err(defect()))))
+    }
+
+    /// Waits for the first page, and for a quarter of those behind it: one wait for many pages costs this thread less
+    /// than one for each. The workers read the others meanwhile.
+    fn wait(&mut self) {
+        let last = self.waiting.len() / 4;
+        // The last one first: the others are mostly ready by then.
+        for place in [last, 0] {
+            if let Some(page) = self.waiting.get_mut(place).filter(|page| page.received.is_none()) {
+                page.received = page.result.recv().ok();
+            }
+        }
+    }
+}
+
+impl Waiting {
+    /// Returns whether the result is known. Without a worker there never is one.
+    fn is_ready(&mut self) -> bool {
+        if self.received.is_none() {
+            match self.result.try_recv() {
+                Ok(result) => self.received = Some(result),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => {}
+            }
+        }
+        true
     }
 }
 
