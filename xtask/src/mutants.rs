@@ -48,7 +48,8 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let (mut caught, mut planted) = (0, 0);
     let (mut missed, mut tested) = (Vec::new(), BTreeSet::new());
     for mutant in mutants.iter().skip(usize::try_from(from)? % step).step_by(step) {
-        let asked = if copy.quick { mutant.first.as_str() } else { "" };
+        // Without a name, all tests of the crate run, and must pass without the bug.
+        let asked = mutant.first.as_str();
         if tested.insert((&mutant.krate, &mutant.features, asked)) {
             let fails = copy.fails(mutant, asked)?;
             ensure!(fails.is_none(), "without a planted bug {} fails", fails.unwrap_or_default());
@@ -139,13 +140,12 @@ impl Sources {
         Ok(Self { folder, target: own.join("target"), quick })
     }
 
-    /// Returns the test that fails because of a bug: the named test, otherwise any test unless `quick`.
+    /// Returns the test that fails because of a bug: the named test, otherwise any test of the crate unless `quick`.
     fn notices(&self, mutant: &Mutant) -> Result<Option<String>> {
-        for _ in 0..if self.quick { TRIES } else { 1 } {
-            if !mutant.first.is_empty()
-                && let Some(test) = self.fails(mutant, &mutant.first)?
-            {
-                return Ok(Some(test));
+        for _ in 0..TRIES {
+            let failed = self.fails(mutant, &mutant.first)?;
+            if failed.is_some() || mutant.first.is_empty() {
+                return Ok(failed);
             }
         }
         if self.quick { Ok(None) } else { self.fails(mutant, "") }
@@ -159,7 +159,8 @@ impl Sources {
             command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
             // The changed crate is mostly unchanged.
             command.env("CARGO_INCREMENTAL", "1").env("PROPTEST_CASES", "64");
-            let profile = if self.quick && !mutant.slow { "dev" } else { "release" };
+            // Most tests end sooner than an optimised build.
+            let profile = if mutant.slow { "release" } else { "dev" };
             command.args(["test", "--profile", profile, "-p"]);
             match mutant.krate.as_str() {
                 PROGRAM => command.args(["hapax", "--bins", "--tests"]),
@@ -222,6 +223,30 @@ mod tests {
     fn every_planted_bug_finds_its_place() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         assert!(all(root).unwrap().len() > 50);
+    }
+
+    /// A renamed test would never run, and the bug would seem unnoticed.
+    #[test]
+    fn every_named_test_is_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for mutant in all(root).unwrap().iter().filter(|mutant| !mutant.first.is_empty()) {
+            let (module, test) = mutant.first.rsplit_once("::").unwrap_or(("", &mutant.first));
+            let folder = root.join("crates").join(&mutant.krate);
+            let here = [folder, root.join("tests")].iter().any(|folder| names(folder, test));
+            assert!(here, "{}: no test is named {module} {test}", mutant.name);
+        }
+    }
+
+    /// Returns whether a function or file in the folder has this part of a name.
+    fn names(folder: &Path, part: &str) -> bool {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let is_source = path.extension().is_some_and(|end| end == "rs");
+            let has = |line: &str| line.trim_start().starts_with("fn ") && line.contains(part);
+            path.is_dir() && names(&path, part)
+                || is_source
+                    && (stem.contains(part) || fs::read_to_string(&path).unwrap().lines().any(has))
+        })
     }
 
     #[test]
