@@ -82,7 +82,7 @@ impl Revisits {
     /// Returns the pace of budgets that are never used up.
     pub(crate) fn pace(&self) -> Pace {
         let has_budget = self.per_day.is_some() || self.per_site.is_some();
-        Pace { min: self.min, max: self.max, value: has_budget.then_some(0.0) }
+        Pace { value: has_budget.then_some(0.0), ..Pace::new(self.min, self.max) }
     }
 }
 

@@ -136,8 +136,7 @@ pub(crate) fn unix_now() -> u64 {
 mod tests {
     use super::*;
 
-    const PACE: Pace =
-        Pace { min: Duration::from_secs(3600), max: Duration::from_secs(30 * 86_400), value: None };
+    const PACE: Pace = Pace::new(Duration::from_secs(3600), Duration::from_secs(30 * 86_400));
 
     #[test]
     fn visits_round_trip_and_other_bytes_are_ignored() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hapax_data::Again;
 use hapax_data::SkipReason;
-use hapax_frontier::revisit::{Pace, Quota, RateBelief, fit_value};
+use hapax_frontier::revisit::{Pace, Quota, RateBelief};
 use hapax_frontier::{Entry, Frontier};
 use hapax_url::registrable_site;
 use url::Url;
@@ -155,7 +155,7 @@ impl Writer {
         }
         let share = beliefs.len() as f64 / (store.len() as f64).max(1.0);
         let budget = per_day as f64 / DAY as f64 * share.min(1.0);
-        Ok(Pace { value: Some(fit_value(pace, &beliefs, budget)), ..pace })
+        Ok(pace.fit(&beliefs, budget))
     }
 
     /// Adds a page to the agenda if it is due and the rules admit it.

@@ -3,12 +3,19 @@
 use std::time::Duration;
 
 use super::belief::RateBelief;
+use super::grid::RATES;
 use super::pace::Pace;
+
+type Shares = [f64; RATES];
 
 /// Steps of the search for the value: it is then exact to a thousandth.
 const STEPS: u32 = 16;
 /// The largest value of a visit in seconds; beyond it no page deserves a visit earlier than [`Pace::max`].
 const MOST: f64 = 1e9;
+/// Largest share of the budget for tests of pages in doubt.
+const TESTS: f64 = 0.2;
+/// Rounds of fitting value and tests to each other.
+const ROUNDS: u32 = 3;
 
 /// Returns the visits per second of all pages at a pace.
 pub fn visits_per_second<'a>(
@@ -18,32 +25,61 @@ pub fn visits_per_second<'a>(
     beliefs.into_iter().map(|belief| pace.interval(belief).as_secs_f64().recip()).sum()
 }
 
-/// Returns the least value of a visit, in seconds, at which pages take at most `budget` visits per second. `pace` gives
-/// the shortest and the longest interval. Returns 0 if the budget suffices for any value. Early visits that test pages
-/// in doubt come on top.
-///
-/// # Complexity
-/// Linear in the number of beliefs. A sample suffices, with a budget in proportion.
-pub fn fit_value(pace: Pace, beliefs: &[RateBelief], budget: f64) -> f64 {
-    let shares: Vec<_> = beliefs.iter().map(RateBelief::probabilities).collect();
-    let visits = |value: f64| -> f64 {
-        let pace = Pace { value: Some(value), ..pace };
-        shares.iter().map(|shares| pace.seconds(shares, false).recip()).sum()
-    };
-    if visits(0.0) <= budget {
-        return 0.0;
-    }
-    // By the logarithm: the values of pages differ by orders of magnitude.
-    let (mut low, mut high) = (0.0f64, MOST.ln());
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        if visits(middle.exp()) > budget {
-            low = middle;
-        } else {
-            high = middle;
+impl Pace {
+    /// Returns the pace at which pages take `budget` visits per second, tests included. Without tests it takes at most
+    /// the budget; its value is 0 if the budget suffices for any.
+    ///
+    /// Tests of pages in doubt take at most [`TESTS`] of the budget. Those come first that few tests decide: tests of
+    /// all pages at once would all come too late to tell anything.
+    ///
+    /// # Complexity
+    /// O(n log n) for `n` beliefs. A sample suffices, with a budget in proportion.
+    pub fn fit(self, beliefs: &[RateBelief], budget: f64) -> Self {
+        let pages: Vec<_> = beliefs.iter().map(|b| (b.probabilities(), b.visits())).collect();
+        let (mut pace, mut tests) = (self, 0.0);
+        // A smaller budget makes other tests: a second round fits them to it.
+        for _ in 0..ROUNDS {
+            pace.value = Some(pace.least_value(&pages, budget - tests));
+            (pace.tested, tests) = pace.admit_tests(&pages, TESTS * budget);
         }
+        pace
     }
-    high.exp()
+
+    fn least_value(self, pages: &[(Shares, u16)], budget: f64) -> f64 {
+        let visits = |value: f64| -> f64 {
+            let pace = Self { value: Some(value), ..self };
+            pages.iter().map(|(shares, _)| pace.seconds(shares).recip()).sum()
+        };
+        if visits(0.0) <= budget {
+            return 0.0;
+        }
+        // By the logarithm: the values of pages differ by orders of magnitude.
+        let (mut low, mut high) = (0.0f64, MOST.ln());
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(low, high);
+            if visits(middle.exp()) > budget {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high.exp()
+    }
+
+    /// Returns the probability below which pages in doubt are tested, and the visits per second of the tests.
+    fn admit_tests(self, pages: &[(Shares, u16)], most: f64) -> (f64, f64) {
+        let tests = pages.iter().filter_map(|(shares, visits)| self.test(shares, *visits));
+        let mut tests: Vec<_> = tests.map(|test| (test.doubt, test.load)).collect();
+        tests.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut sum = 0.0;
+        for (doubt, load) in tests {
+            if sum + load > most {
+                return (doubt, sum);
+            }
+            sum += load;
+        }
+        (f64::INFINITY, sum)
+    }
 }
 
 /// The visits that a budget of visits a day has left. Unused visits of at most one day are saved up.
@@ -89,8 +125,7 @@ mod tests {
 
     use super::*;
 
-    const PACE: Pace =
-        Pace { min: Duration::from_secs(60), max: Duration::from_secs(1000 * 86_400), value: None };
+    const PACE: Pace = Pace::new(Duration::from_secs(60), Duration::from_secs(1000 * 86_400));
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
@@ -106,13 +141,15 @@ mod tests {
                 belief
             }).collect();
             let budget = beliefs.len() as f64 / (days * 86_400.0);
-            let value = fit_value(PACE, &beliefs, budget);
-            // Without tests of pages in doubt, which are a few early visits of a page.
-            let pace = Pace { value: Some(value), ..PACE };
-            let seconds = beliefs.iter().map(|belief| pace.seconds(&belief.probabilities(), false));
+            let pace = PACE.fit(&beliefs, budget);
+            let seconds = beliefs.iter().map(|belief| pace.seconds(&belief.probabilities()));
             let visits: f64 = seconds.map(f64::recip).sum();
             prop_assert!(visits <= budget * 1.01, "{visits} of {budget}");
-            prop_assert!(value == 0.0 || visits >= budget * 0.97, "{visits} of {budget}");
+            // Tests take at most their share, and come on top of the rest.
+            let all = visits_per_second(&pace, &beliefs);
+            prop_assert!(all <= visits + budget * TESTS * 1.01, "{all}, {visits} of {budget}");
+            let is_used = visits >= budget * (1.0 - TESTS) * 0.97;
+            prop_assert!(pace.value == Some(0.0) || is_used, "{visits} of {budget}");
         }
     }
 

@@ -63,8 +63,11 @@ pub(super) fn time_until(shares: &[f64; RATES], odds: f64, value: f64) -> f64 {
 
 /// Returns the probability that the mean time between two changes is longer than a time.
 pub(super) fn slower_than(shares: &[f64; RATES], time: f64) -> f64 {
-    let slower = TABLES.rates.iter().zip(shares).filter(|(rate, _)| **rate * time < 1.0);
-    slower.map(|(_, share)| share).sum()
+    // Each rate stands for a cell of the grid. The cell that contains the time counts in part: otherwise a small change
+    // of the time would put many pages in doubt at once.
+    let step = (SLOWEST / FASTEST).ln() / (RATES - 1) as f64;
+    let terms = TABLES.rates.iter().zip(shares);
+    terms.map(|(rate, share)| share * (0.5 - (rate * time).ln() / step).clamp(0.0, 1.0)).sum()
 }
 
 /// Returns the probability of a change within a time.

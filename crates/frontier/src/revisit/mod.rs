@@ -3,7 +3,7 @@
 //!
 //! A page's text is a Poisson process of changes with an unknown rate. A visit reports only whether the text has changed
 //! since the last one, so the observations are censored: [`RateBelief`] is the posterior on a grid of rates. A [`Pace`]
-//! turns a belief into the time until the next visit. [`fit_value`] finds the pace that a budget allows.
+//! turns a belief into the time until the next visit. [`Pace::fit`] finds the pace that a budget allows.
 //!
 //! # References
 //! - J. Cho, H. Garcia-Molina, "Effective page refresh policies for web crawlers", TODS 2003: a page that changes too
@@ -17,6 +17,6 @@ mod pace;
 mod trust;
 
 pub use self::belief::RateBelief;
-pub use self::budget::{Quota, fit_value, visits_per_second};
+pub use self::budget::{Quota, visits_per_second};
 pub use self::pace::Pace;
 pub use self::trust::Trust;

@@ -10,9 +10,9 @@ const EVEN: f64 = 0.5;
 /// The same with a budget: the budget decides, but pages that hardly change are left alone.
 const LEAST: f64 = 0.05;
 /// A visit that finds a change with this probability teaches nothing.
-const CERTAIN: f64 = 0.95;
+const CERTAIN: f64 = 0.98;
 /// Least probability that a page deserves visits, for tests of whether it does.
-const DOUBT: f64 = 0.02;
+const DOUBT: f64 = 0.05;
 /// Visits of a page after which it is not tested any more.
 const MOST_TESTS: u16 = 24;
 
@@ -23,43 +23,69 @@ pub struct Pace {
     pub min: Duration,
     /// Longest time between two visits of a page.
     pub max: Duration,
-    /// Least value of a visit in seconds, from [`fit_value`](super::fit_value). `None` without a budget.
+    /// Least value of a visit in seconds, from [`fit`](Self::fit). `None` without a budget.
     pub value: Option<f64>,
+    /// Only pages that deserve visits with less than this probability are tested, so that tests fit into the budget.
+    /// Above 1 all pages in doubt are tested.
+    pub tested: f64,
 }
 
 impl Pace {
+    /// Makes a pace without a budget.
+    pub const fn new(min: Duration, max: Duration) -> Self {
+        Self { min, max, value: None, tested: f64::INFINITY }
+    }
+
     /// Returns the time from a visit to the next one.
     ///
     /// Without a budget a page is due when its text has changed with a probability of one half. With one, the pages are
     /// due whose visits gain the most freshness: not those that change again at once. Whether a page does is unknown
     /// while each visit finds a change. Then an early visit tests it.
     pub fn interval(&self, belief: &RateBelief) -> Duration {
-        Duration::from_secs_f64(self.seconds(&belief.probabilities(), belief.visits() < MOST_TESTS))
+        let shares = belief.probabilities();
+        let test = self.test(&shares, belief.visits()).filter(|test| test.doubt < self.tested);
+        let seconds = test.map_or_else(|| self.seconds(&shares), |test| test.seconds);
+        Duration::from_secs_f64(seconds)
     }
 
-    /// The same in seconds, for the probability of each rate. `is_tested` allows an early visit as a test.
-    pub(super) fn seconds(&self, shares: &[f64; RATES], is_tested: bool) -> f64 {
-        let seconds = match self.value {
+    /// The same in seconds without tests, for the probability of each rate.
+    pub(super) fn seconds(&self, shares: &[f64; RATES]) -> f64 {
+        self.within(match self.value {
             None => time_until(shares, EVEN, 0.0),
-            Some(value) => {
-                let seconds = time_until(shares, LEAST, value);
-                if is_tested && is_in_doubt(shares, seconds, value) { value } else { seconds }
-            }
-        };
-        let (min, max) = (self.min.as_secs_f64(), self.max.as_secs_f64());
-        seconds.min(max).max(min)
+            Some(value) => time_until(shares, LEAST, value),
+        })
+    }
+
+    fn within(&self, seconds: f64) -> f64 {
+        seconds.min(self.max.as_secs_f64()).max(self.min.as_secs_f64())
+    }
+
+    /// Returns the test of a page that is in doubt: its next visit would find a change for certain, although the page
+    /// may be slow enough to deserve visits. Pages whose mean time between changes is shorter than the value of a visit
+    /// deserve none. A visit at that time tells them apart.
+    pub(super) fn test(&self, shares: &[f64; RATES], visits: u16) -> Option<Test> {
+        let value = self.value.filter(|_| visits < MOST_TESTS)?;
+        let (seconds, untested) = (self.within(value), self.seconds(shares));
+        let doubt = slower_than(shares, value);
+        if seconds >= untested || doubt <= DOUBT {
+            return None;
+        }
+        let terms = shares.iter().zip(TABLES.rates);
+        let odds: f64 = terms.map(|(share, rate)| share * changed(rate, untested)).sum();
+        let load = seconds.recip() - untested.recip();
+        (odds > CERTAIN).then_some(Test { seconds, doubt, load })
     }
 }
 
-/// Returns whether a visit after this time would find a change for certain, although the page may be slow enough to
-/// deserve visits of this value. Pages whose mean time between changes is shorter deserve none.
-fn is_in_doubt(shares: &[f64; RATES], seconds: f64, value: f64) -> bool {
-    if seconds <= value {
-        return false;
-    }
-    let terms = shares.iter().zip(TABLES.rates);
-    let odds: f64 = terms.map(|(share, rate)| share * changed(rate, seconds)).sum();
-    odds > CERTAIN && slower_than(shares, value) > DOUBT
+/// An early visit of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    /// The time from the last visit to the test.
+    seconds: f64,
+    /// The probability that the page deserves visits.
+    pub(super) doubt: f64,
+    /// Visits per second beyond those of the page without tests.
+    pub(super) load: f64,
 }
 
 #[cfg(test)]
@@ -67,7 +93,7 @@ mod tests {
     use super::*;
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const PACE: Pace = Pace { min: HOUR, max: Duration::from_secs(90 * 86_400), value: None };
+    const PACE: Pace = Pace::new(HOUR, Duration::from_secs(90 * 86_400));
 
     fn seen(every: Duration, changed: bool) -> RateBelief {
         let mut belief = RateBelief::default();
@@ -80,7 +106,7 @@ mod tests {
         assert_eq!(PACE.interval(&seen(HOUR, true)), HOUR);
         assert_eq!(PACE.interval(&seen(HOUR * 24 * 30, false)), PACE.max);
         // A contradiction: the shortest wins, so that no server is requested too often.
-        let wrong = Pace { min: HOUR * 2, max: HOUR, value: None };
+        let wrong = Pace::new(HOUR * 2, HOUR);
         assert_eq!(wrong.interval(&RateBelief::default()), HOUR * 2);
     }
 
