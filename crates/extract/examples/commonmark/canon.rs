@@ -1,7 +1,9 @@
 //! A form of HTML in which two pages that show the same are equal: absolute addresses, no marks without text, and no
 //! mark inside the same mark.
 
+use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
+use scraper::node::Element;
 use scraper::{Html, Node};
 
 /// Returns the elements that are shown, with their text, one a line. Marks that Markdown does not have are left out.
@@ -12,72 +14,34 @@ pub(crate) fn canon(html: &str) -> String {
         .tree
         .nodes()
         .find(|node| node.value().as_element().is_some_and(|element| element.name() == "body"));
+    let mut unseen = 0usize;
     for edge in body.into_iter().flat_map(|body| body.traverse()) {
-        match edge {
-            Edge::Open(node) => match node.value() {
-                Node::Text(text) => out.text(text),
-                Node::Element(element) => {
-                    let attribute = |name: &str| element.attr(name).unwrap_or_default().to_owned();
-                    match element.name() {
-                        "a" => {
-                            let address = absolute(&attribute("href"));
-                            out.inline(
-                                &address.as_ref().map_or_else(String::new, |a| format!("<a {a}>")),
-                            );
-                            out.links.push(address.is_some());
-                        }
-                        "img" => {
-                            let address = absolute(&attribute("src")).unwrap_or_default();
-                            out.inline(&format!("<img {address} {}>", attribute("alt")));
-                        }
-                        "br" => out.inline("<br>"),
-                        name @ ("strong" | "b" | "em" | "i" | "del" | "s" | "code" | "sup"
-                        | "sub") => {
-                            let inside = out.marks.contains(&short(name));
-                            out.marks.push(short(name));
-                            if out.pre == 0 && !inside {
-                                out.inline(&format!("<{}>", short(name)));
-                            }
-                        }
-                        "ol" => {
-                            let start = attribute("start");
-                            let start = if start.is_empty() { "1".to_owned() } else { start };
-                            out.block(&format!("<ol {start}>"));
-                        }
-                        name if is_block(name) => {
-                            out.pre += usize::from(name == "pre");
-                            out.block(&format!("<{name}>"));
-                        }
-                        "p" => out.block(""),
-                        _ => {}
-                    }
-                }
-                _ => {}
-            },
-            Edge::Close(node) => {
-                let Some(element) = node.value().as_element() else { continue };
-                match element.name() {
-                    "a" => {
-                        let tag = if out.links.pop() == Some(true) { "</a>" } else { "" };
-                        out.inline(tag);
-                    }
-                    name @ ("strong" | "b" | "em" | "i" | "del" | "s" | "code" | "sup" | "sub") => {
-                        out.marks.pop();
-                        if out.pre == 0 && !out.marks.contains(&short(name)) {
-                            out.inline(&format!("</{}>", short(name)));
-                        }
-                    }
-                    name if is_block(name) || name == "ol" => {
-                        out.block(&format!("</{name}>"));
-                        out.pre -= usize::from(name == "pre");
-                    }
-                    "p" => out.block(""),
-                    _ => {}
-                }
+        let (Edge::Open(node) | Edge::Close(node)) = edge;
+        let opens = matches!(edge, Edge::Open(_));
+        match node.value() {
+            Node::Element(element) if is_unseen(element.name()) => {
+                unseen = if opens { unseen + 1 } else { unseen.saturating_sub(1) };
             }
+            _ if unseen > 0 => {}
+            Node::Text(text) if opens => out.text(text),
+            Node::Element(element) if opens => out.open(node, element),
+            Node::Element(element) => out.close(element.name()),
+            _ => {}
         }
     }
     out.finish()
+}
+
+/// Returns whether a browser shows no text of an element, or text that a visitor may change.
+fn is_unseen(name: &str) -> bool {
+    matches!(name, "script" | "style" | "textarea")
+}
+
+/// Returns the language of a code block, as CommonMark renders it.
+fn language(pre: NodeRef<'_, Node>) -> String {
+    let code = pre.first_child().and_then(|child| child.value().as_element());
+    let class = code.and_then(|code| code.attr("class")).unwrap_or_default();
+    class.strip_prefix("language-").map(|name| format!(" {name}")).unwrap_or_default()
 }
 
 /// Returns an address that Markdown links.
@@ -88,15 +52,17 @@ fn absolute(address: &str) -> Option<String> {
         .then(|| url.to_string().replace(['`', '|'], "%"))
 }
 
-fn short(name: &str) -> &'static str {
-    match name {
-        "strong" | "b" => "b",
-        "em" | "i" => "i",
-        "del" | "s" => "s",
-        "code" => "code",
-        "sup" => "sup",
-        _ => "sub",
-    }
+/// Returns the end tag of a mark.
+fn closing(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "strong" | "b" => "</b>",
+        "em" | "i" => "</i>",
+        "del" | "s" => "</s>",
+        "code" => "</code>",
+        "sup" => "</sup>",
+        "sub" => "</sub>",
+        _ => return None,
+    })
 }
 
 fn is_block(name: &str) -> bool {
@@ -124,11 +90,74 @@ struct Canon {
     lines: Vec<String>,
     line: String,
     pre: usize,
-    marks: Vec<&'static str>,
-    links: Vec<bool>,
+    /// Tags of the open marks. A block in a mark is shown as the mark in the block: Markdown has only the latter.
+    marks: Vec<(String, &'static str)>,
 }
 
 impl Canon {
+    fn open(&mut self, node: NodeRef<'_, Node>, element: &Element) {
+        let attribute = |name: &str| element.attr(name).unwrap_or_default().to_owned();
+        match element.name() {
+            "a" => {
+                let address = absolute(&attribute("href"));
+                self.mark(address.map_or_else(String::new, |a| format!("<a {a}>")), "</a>");
+            }
+            "img" => {
+                let address = absolute(&attribute("src")).unwrap_or_default();
+                self.line.push_str(&format!("<img {address} {}>", attribute("alt")));
+            }
+            "br" => self.line.push_str(if self.pre > 0 { "\n" } else { "<br>" }),
+            "ol" => {
+                let start = attribute("start");
+                let start = if start.is_empty() { "1".to_owned() } else { start };
+                self.block(&format!("<ol {start}>"));
+            }
+            "pre" => {
+                self.block("");
+                self.pre += 1;
+                self.block(&format!("<pre{}>", language(node)));
+            }
+            name if is_block(name) => self.block(&format!("<{name}>")),
+            "p" | "div" => self.block(""),
+            name => {
+                if let Some(close) = closing(name) {
+                    self.mark(close.replace('/', ""), close);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match name {
+            name if is_block(name) || name == "ol" => {
+                self.block(&format!("</{name}>"));
+                self.pre -= usize::from(name == "pre");
+            }
+            "p" | "div" => self.block(""),
+            "a" => self.end_mark(),
+            name if closing(name).is_some() => self.end_mark(),
+            _ => {}
+        }
+    }
+
+    fn mark(&mut self, open: String, close: &'static str) {
+        let inside = self.marks.iter().any(|(_, other)| *other == close);
+        let open = if inside { String::new() } else { open };
+        if self.pre == 0 {
+            self.line.push_str(&open);
+        }
+        self.marks.push((open, close));
+    }
+
+    fn end_mark(&mut self) {
+        if let Some((open, close)) = self.marks.pop()
+            && !open.is_empty()
+            && self.pre == 0
+        {
+            self.line.push_str(close);
+        }
+    }
+
     fn text(&mut self, text: &str) {
         if self.pre > 0 {
             self.line.push_str(text);
@@ -143,21 +172,25 @@ impl Canon {
         }
     }
 
-    fn inline(&mut self, tag: &str) {
-        self.line.push_str(tag);
-    }
-
     fn block(&mut self, tag: &str) {
-        let line = std::mem::take(&mut self.line);
-        let mut line = if self.pre > 0 { line.trim_matches('\n').to_owned() } else { tidy(&line) };
+        let mut line = std::mem::take(&mut self.line);
         if self.pre > 0 {
             line = line.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+            line = line.trim_matches('\n').to_owned();
+        } else {
+            let open = self.marks.iter().rev().filter(|(open, _)| !open.is_empty());
+            line.extend(open.map(|(_, close)| *close));
+            line = tidy(&line);
         }
         if !line.is_empty() {
             self.lines.push(line);
         }
         if !tag.is_empty() {
             self.lines.push(tag.to_owned());
+        }
+        let in_pre = self.pre > usize::from(tag == "</pre>");
+        if !in_pre {
+            self.line.extend(self.marks.iter().map(|(open, _)| open.as_str()));
         }
     }
 
@@ -182,11 +215,13 @@ fn tidy(line: &str) -> String {
     loop {
         let before = line.clone();
         // A link without text.
-        if let Some(end) = line.find("></a>")
-            && let Some(start) = line.get(..end).and_then(|line| line.rfind("<a "))
-            && line.get(start..end).is_some_and(|tag| !tag.contains('>'))
-        {
-            line.replace_range(start..end + 5, "");
+        let empty = line.match_indices("></a>").find_map(|(end, _)| {
+            let start = line.get(..end)?.rfind("<a ")?;
+            let is_empty = !line.get(start..end)?.contains('>');
+            is_empty.then_some(start..end + 5)
+        });
+        if let Some(range) = empty {
+            line.replace_range(range, "");
         }
         if let Some(at) = line.find("<a ")
             && let Some(end) = line.get(at..).and_then(|rest| rest.find("> "))

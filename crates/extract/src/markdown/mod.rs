@@ -2,15 +2,18 @@
 
 mod build;
 mod code;
+mod delimiters;
 mod escape;
 mod frame;
 mod images;
 mod inline;
 mod input;
 mod notes;
+mod read_back;
 mod render;
 mod run;
 mod table;
+mod token;
 mod tree;
 
 use url::Url;
