@@ -1,11 +1,15 @@
 //! Builds the blocks of Markdown from the elements of a page, in one iterative walk.
 
+use std::collections::HashMap;
+
 use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
+use foldhash::fast::FixedState;
 use scraper::Node;
 use scraper::node::Element;
 use url::Url;
 
+use super::ahead::Ahead;
 use super::code::language;
 use super::frame::{Frame, Kind, without_outer_rules};
 use super::images::image;
@@ -35,6 +39,8 @@ pub(super) fn build(
         limits,
         marks,
         notes: Notes::of(&elements.html, &elements.trace, states),
+        ahead: Ahead::of(&elements.html, &elements.trace, states),
+        known: HashMap::default(),
         frames: vec![Frame::new(Kind::Root)],
         open: Vec::new(),
         now: Now::default(),
@@ -81,6 +87,8 @@ struct Now {
     unmarked: bool,
     in_note: bool,
     in_heading: bool,
+    /// Nothing in the element is kept.
+    empty: bool,
 }
 
 /// What an element changed.
@@ -107,6 +115,9 @@ struct Walk<'a> {
     limits: &'a MarkdownLimits,
     marks: &'a mut Marks,
     notes: Notes,
+    ahead: Ahead<'a>,
+    /// Absolute addresses of links, by their text in the page.
+    known: HashMap<&'a str, Option<u32>, FixedState>,
     frames: Vec<Frame>,
     open: Vec<Opened>,
     now: Now,
@@ -119,8 +130,8 @@ struct Walk<'a> {
     next: usize,
 }
 
-impl Walk<'_> {
-    fn open(&mut self, node: NodeRef<'_, Node>) {
+impl<'a> Walk<'a> {
+    fn open(&mut self, node: NodeRef<'a, Node>) {
         let spans = self.elements.trace.spans();
         let span = spans.get(self.next).filter(|span| span.node == node.id());
         self.next += usize::from(span.is_some());
@@ -240,7 +251,7 @@ impl Walk<'_> {
         Some(url)
     }
 
-    fn element(&mut self, element: &Element, node: NodeRef<'_, Node>) {
+    fn element(&mut self, element: &'a Element, node: NodeRef<'a, Node>) {
         let role = role(element);
         let block = !matches!(role, Role::Inline | Role::Never);
         let name = element.name();
@@ -257,7 +268,15 @@ impl Walk<'_> {
         } else if opened.custom {
             self.run.space();
         }
-        let note = self.notes.texts.get(&node.id()).copied();
+        if self.now.empty {
+            if name == "br" {
+                self.line_break();
+            }
+            self.open.push(opened);
+            return;
+        }
+        self.now.empty = self.ahead.is_empty(node, self.next);
+        let note = self.notes.text(node.id());
         if block && let Some(kind) = self.frame(name, element, node, note) {
             let in_list = matches!(self.frames.last(), Some(Frame { kind: Kind::List { .. }, .. }));
             opened.deeper = match kind {
@@ -322,7 +341,7 @@ impl Walk<'_> {
 
     /// Applies a footnote's reference.
     fn reference(&mut self, node: NodeRef<'_, Node>) {
-        let Some(number) = self.notes.references.get(&node.id()) else { return };
+        let Some(number) = self.notes.reference(node.id()) else { return };
         match number {
             Some(number) if !self.now.skipped => {
                 // Its text must be kept too.
@@ -335,7 +354,7 @@ impl Walk<'_> {
                     .first()
                     .is_some_and(|span| end.contains(&span.node) && is_kept(span.block));
                 if kept {
-                    self.run.object(What::Note(*number), 0);
+                    self.run.object(What::Note(number), 0);
                 }
                 self.now.skipped = true;
             }
@@ -344,7 +363,7 @@ impl Walk<'_> {
     }
 
     /// Applies the marks of an element.
-    fn inline(&mut self, name: &str, element: &Element, node: NodeRef<'_, Node>) {
+    fn inline(&mut self, name: &str, element: &'a Element, node: NodeRef<'a, Node>) {
         let flat = self.frames.last().is_some_and(Frame::is_flat);
         let mark = match name {
             "a" => {
@@ -416,7 +435,7 @@ impl Walk<'_> {
         }
     }
 
-    fn link(&mut self, element: &Element, node: NodeRef<'_, Node>) {
+    fn link(&mut self, element: &'a Element, node: NodeRef<'a, Node>) {
         let Some(href) = element.attr("href").map(str::trim).filter(|href| !href.is_empty()) else {
             return;
         };
@@ -427,14 +446,33 @@ impl Walk<'_> {
             self.now.skipped = true;
             return;
         }
-        if self.now.unmarked || own && self.now.in_heading || self.now.skipped {
+        if self.now.unmarked || own && self.now.in_heading || self.now.skipped || self.now.empty {
             return;
         }
-        if let Some(url) = self.address(href) {
+        let known = self.known.get(href).map(|known| known.and_then(|number| self.copy(number)));
+        let url = match known {
+            Some(url) => {
+                self.links_bytes += url.as_ref().map_or(0, String::len);
+                url
+            }
+            None => self.address(href),
+        };
+        // Each link has a number, so that two links side by side stay two.
+        let number = url.map(|url| {
             self.marks.links.push(url);
-            let number = (self.marks.links.len() - 1) as u32;
+            (self.marks.links.len() - 1) as u32
+        });
+        self.known.entry(href).or_insert(number);
+        if let Some(number) = number {
             self.now.mark = self.marks.push(self.now.mark, Mark::Link(number));
         }
+    }
+
+    /// Returns the address of an earlier link, within the limit.
+    fn copy(&self, number: u32) -> Option<String> {
+        let url = self.marks.links.get(number as usize)?;
+        let fits = self.links_bytes + url.len() <= self.limits.max_links_bytes;
+        fits.then(|| url.clone())
     }
 
     fn close(&mut self) {
@@ -474,9 +512,9 @@ const MAX_SIGN: usize = 8;
 
 /// Returns whether a link is the sign beside a heading that leads to the heading itself.
 fn is_permalink(element: &Element, own: bool, node: NodeRef<'_, Node>) -> bool {
-    let class = element.attr("class").unwrap_or_default();
     let named = ["anchor", "permalink", "headerlink", "hash-link"];
-    if !own && !named.iter().any(|name| class.contains(name)) {
+    let is_named = |class: &str| named.iter().any(|name| class.contains(name));
+    if !own && !element.attr("class").is_some_and(is_named) {
         return false;
     }
     let text = text_of(node, MAX_SIGN, MAX_SIGN + 1);

@@ -16,6 +16,10 @@ const MAX_REPAIRS: usize = 32;
 /// # Complexity
 /// Linear in the text.
 pub(super) fn readable(tokens: &mut [Token], breaks: Breaks) -> Vec<char> {
+    // Most texts have no such mark.
+    if !tokens.iter().any(|token| matches!(token, Token::Open(mark) if is_delimiter(*mark))) {
+        return Vec::new();
+    }
     // Each change may affect the marks beside it.
     let mut signs = Vec::new();
     for _ in 0..MAX_CHANGES {

@@ -5,32 +5,43 @@
 /// # Complexity
 /// Linear.
 pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out: &mut String) {
-    let mut before = before.unwrap_or(' ');
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let next = chars.peek().map_or(after.unwrap_or(' '), |(_, next)| *next);
+    let mut written = 0;
+    let signs = text.bytes().enumerate().filter(|(_, byte)| is_sign(*byte));
+    for (at, byte) in signs {
+        // Signs are ASCII, so `at` is a boundary.
+        let (start, rest) = text.split_at(at);
+        let before = start.chars().next_back().or(before).unwrap_or(' ');
+        let mut later = rest.chars().skip(1);
+        let last = at + 1 == text.len();
+        let next = later.next().or(after).unwrap_or(' ');
         let is_word = |c: char| c.is_alphanumeric();
-        let is_markup = match c {
+        let is_markup = match byte {
             // A brace begins an expression of MDX and of templates.
-            '\\' | '`' | '[' | ']' | '{' => true,
-            '*' => !(before.is_whitespace() && next.is_whitespace()),
-            '_' => {
+            b'\\' | b'`' | b'[' | b']' | b'{' => true,
+            b'*' => !(before.is_whitespace() && next.is_whitespace()),
+            b'_' => {
                 let inside = is_word(before) && is_word(next);
                 !(inside || before.is_whitespace() && next.is_whitespace())
             }
-            '~' => next == '~' || !before.is_whitespace(),
-            '<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
-            '&' => is_entity(text.get(at..).unwrap_or_default()),
+            b'~' => next == '~' || !before.is_whitespace(),
+            b'<' => next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?'),
+            b'&' => is_entity(rest),
             // A link follows, which would become an image. A bracket of the text is escaped itself.
-            '!' => after == Some('[') && chars.peek().is_none(),
+            b'!' => after == Some('[') && last,
             _ => false,
         };
         if is_markup {
+            out.push_str(text.get(written..at).unwrap_or_default());
             out.push('\\');
+            written = at;
         }
-        out.push(c);
-        before = c;
     }
+    out.push_str(text.get(written..).unwrap_or_default());
+}
+
+/// Returns whether a byte may be markup.
+const fn is_sign(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'`' | b'[' | b']' | b'{' | b'*' | b'_' | b'~' | b'<' | b'&' | b'!')
 }
 
 /// Longest name of an entity in HTML, in bytes.
@@ -92,6 +103,10 @@ fn statement(line: &str) -> String {
 
 /// Returns an address as the destination of a link. It has no spaces, line ends or pipes.
 pub(super) fn destination(url: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:.-_?=#%+,;@~".contains(&byte);
+    if url.bytes().all(is_plain) {
+        return url.to_owned();
+    }
     let mut safe = String::with_capacity(url.len());
     for (at, c) in url.char_indices() {
         match c {

@@ -1,5 +1,6 @@
 //! Writes the kept blocks of a page as Markdown (CommonMark, with the tables and footnotes of GitHub).
 
+mod ahead;
 mod build;
 mod code;
 mod delimiters;

@@ -87,6 +87,17 @@ impl Notes {
         notes
     }
 
+    /// Returns the number of the note that an element contains.
+    pub(super) fn text(&self, node: NodeId) -> Option<u32> {
+        // Most pages have no notes.
+        if self.texts.is_empty() { None } else { self.texts.get(&node).copied() }
+    }
+
+    /// Returns the number of the note that an element refers to, and `Some(None)` if that note is not kept.
+    pub(super) fn reference(&self, node: NodeId) -> Option<Option<u32>> {
+        if self.references.is_empty() { None } else { self.references.get(&node).copied() }
+    }
+
     /// Returns whether a link in a note leads back to its reference.
     pub(super) fn leads_back(&self, element: &Element) -> bool {
         let class = element.attr("class").unwrap_or_default();
@@ -123,9 +134,11 @@ fn references(html: &Html) -> Vec<Reference<'_>> {
         let is_named = class.contains("footnote-ref")
             || class.contains("noteref")
             || element.attr("role") == Some("doc-noteref");
+        if !is_above && !is_named || found.len() >= MAX_REFERENCES {
+            continue;
+        }
         let mark = text_of(node, MAX_NODES, MAX_MARK + 1);
-        let fits = !mark.trim().is_empty() && mark.len() <= MAX_MARK;
-        if (is_above || is_named) && fits && found.len() < MAX_REFERENCES {
+        if !mark.trim().is_empty() && mark.len() <= MAX_MARK {
             found.push(Reference { outermost: outermost(node), target, at });
         }
     }
