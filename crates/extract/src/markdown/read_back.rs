@@ -140,9 +140,8 @@ impl Reader<'_> {
                 }
             }
         }
-        let earlier = tokens.iter().enumerate().take(from).rev();
-        let before =
-            earlier.map(|(at, token)| (at, token)).find(|(_, token)| **token != Token::Dropped);
+        let mut earlier = tokens.iter().enumerate().take(from).rev();
+        let before = earlier.find(|(_, token)| **token != Token::Dropped);
         let before = before.and_then(|(at, token)| {
             written(token, at, signs)
                 .map_or_else(|| last_char(token, breaks), |(sign, _)| Some(sign))
@@ -217,8 +216,7 @@ fn matches(open: &SignRun, close: &SignRun) -> bool {
         return open.length == close.length && open.length <= 2;
     }
     let both = open.closes || close.opens;
-    let odd =
-        (open.length + close.length) % 3 == 0 && !(open.length % 3 == 0 && close.length % 3 == 0);
+    let odd = (open.length + close.length).is_multiple_of(3) && !open.length.is_multiple_of(3);
     !(both && odd)
 }
 
