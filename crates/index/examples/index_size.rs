@@ -1,0 +1,116 @@
+//! Compares the size of an index of main texts alone, as versions 1 and 2 wrote it, with that of an index of all visible
+//! text.
+//!
+//! `cargo run --release -p hapax-index --example index_size -- FOLDER`: the HTML files of a folder and its subfolders.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use hapax_extract::{Document, Limits, extract, jieba};
+use hapax_index::{Index, Page};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// tantivy's default, which versions 1 and 2 used.
+const FORMER_BLOCK_BYTES: usize = 16_384;
+
+fn main() -> Result<()> {
+    let folder = std::env::args().nth(1).ok_or("usage: index_size FOLDER")?;
+    let mut files = Vec::new();
+    find(Path::new(&folder), &mut files)?;
+    files.sort();
+    let base = url::Url::parse("http://a.example/")?;
+    let mut documents = Vec::new();
+    for file in &files {
+        let name = file.strip_prefix(&folder)?.to_string_lossy().into_owned();
+        documents.push((name, extract(&base, None, &std::fs::read(file)?, &Limits::default())));
+    }
+    let below = std::env::temp_dir().join(format!("hapax-index-size-{}", std::process::id()));
+    let sizes = [
+        ("main text, 16 KiB blocks", true, false),
+        ("all text, 16 KiB blocks", true, true),
+        ("all text", false, true),
+    ];
+    let mut first = 0;
+    for (number, (name, is_former, with_other)) in sizes.into_iter().enumerate() {
+        let folder = below.join(number.to_string());
+        fill(&folder, &documents, is_former, with_other)?;
+        let sizes = sizes_of(&folder)?;
+        let all: u64 = sizes.values().sum();
+        first = if number == 0 { all } else { first };
+        println!(
+            "{name}: {all} bytes, {:.3} times the first; {sizes:?}",
+            all as f64 / first as f64
+        );
+    }
+    std::fs::remove_dir_all(&below)?;
+    println!("{} pages", documents.len());
+    Ok(())
+}
+
+fn fill(
+    folder: &Path,
+    documents: &[(String, Document)],
+    is_former: bool,
+    with_other: bool,
+) -> Result<()> {
+    let mut index = Index::open(folder, jieba)?;
+    if is_former {
+        index.close()?;
+        former(&folder.join("meta.json"))?;
+        index = Index::open(folder, jieba)?;
+    }
+    for (id, (name, document)) in documents.iter().enumerate() {
+        let other = if with_other { document.other_text() } else { String::new() };
+        index.add(&Page {
+            id: id as u64,
+            url: name,
+            title: &document.title,
+            text: &document.text,
+            other: &other,
+            host: "a.example",
+            site: "a.example",
+            language: document.language,
+            fetched: "2026-11-28T00:00:00Z",
+            ..Page::default()
+        })?;
+    }
+    index.commit()?;
+    index.close()?;
+    Ok(())
+}
+
+/// Makes an empty index one of an earlier version: its blocks are smaller, and its meta.json has no checksum.
+fn former(meta: &Path) -> Result<()> {
+    let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(meta)?)?;
+    let object = value.as_object_mut().ok_or("meta.json is not an object")?;
+    object.remove("crc32");
+    if let Some(settings) = object.get_mut("index_settings").and_then(|s| s.as_object_mut()) {
+        settings.insert("docstore_blocksize".into(), FORMER_BLOCK_BYTES.into());
+    }
+    Ok(std::fs::write(meta, serde_json::to_vec_pretty(&value)?)?)
+}
+
+/// Returns the bytes of an index by the ending of its files: `store` has the texts, `pos` positions of words.
+fn sizes_of(folder: &Path) -> Result<BTreeMap<String, u64>> {
+    let mut sizes = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        *sizes.entry(kind).or_insert(0) += path.metadata()?.len();
+    }
+    Ok(sizes)
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.is_symlink() {
+            find(&path, files)?;
+        } else if path.extension().is_some_and(|end| end == "html") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
