@@ -66,7 +66,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
             Some(hapax_crawl::Error::Config { .. }) => return USAGE,
             Some(hapax_crawl::Error::Panicked) => return WRITE,
             Some(hapax_crawl::Error::Data(error)) => Some(error),
-            _ => cause.downcast_ref::<hapax_data::Error>(),
+            _ => hapax_data::Error::of_cause(cause),
         };
         if let Some(error) = data {
             match error {

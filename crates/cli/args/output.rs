@@ -26,7 +26,7 @@ pub(crate) struct ExportArgs {
     /// The format of the pages
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
-    /// Write to this file, or to this folder for Markdown and Parquet [default: stdout]
+    /// Write to this file, or folder for Markdown and Parquet, or s3://BUCKET/KEY [default: stdout]
     #[arg(short = 'o', long = "to", visible_alias = "output", value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// Export the discarded pages with their evidence instead, as Parquet

@@ -90,7 +90,14 @@ fn filter(args: &FilterArgs) -> Result<PageFilter> {
 
 /// Refuses what a format cannot do.
 fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
+    let is_store = args.output.as_ref().is_some_and(|path| path.starts_with("s3:"));
     let why = match args.format {
+        _ if is_store && cfg!(not(feature = "parquet")) => {
+            "--to s3://: this program was built without it. Rebuild it: cargo install --path . --locked --features parquet"
+        }
+        ExportFormat::Markdown | ExportFormat::Wacz if is_store => {
+            "--to s3:// needs --format parquet, jsonl or csv. Write to a local path and copy it to the store"
+        }
         ExportFormat::Wacz if !filter.is_empty() => {
             "--format wacz packs the whole archive: omit --host and all other filters"
         }
@@ -167,11 +174,11 @@ fn folder(args: &ExportArgs) -> Result<&Path> {
 /// Returns whether there was a page.
 #[cfg(feature = "parquet")]
 fn parquet(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)) -> Result<bool> {
-    use hapax_output::{Limits, write_discards, write_pages};
-    let folder = folder(args)?;
+    use hapax_output::{Limits, Target, write_discards, write_pages};
+    let target = Target::of_path(folder(args)?).map_err(hapax_data::Error::from)?;
     let written = match args.discards {
-        true => write_discards(export, folder, Limits::default(), progress)?,
-        false => write_pages(export, folder, Limits::default(), progress)?,
+        true => write_discards(export, target, Limits::default(), progress)?,
+        false => write_pages(export, target, Limits::default(), progress)?,
     };
     Ok(written.rows > 0)
 }

@@ -1,66 +1,37 @@
 //! Output of a command: a named file, or stdout.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::Result;
 
 use crate::output::escape;
-use hapax_data::files::NewFile;
-use hapax_data::unwritable;
+use hapax_data::files::{Destination, NamedFile};
 
 pub(super) struct Sink {
-    out: BufWriter<Place>,
+    out: BufWriter<Box<dyn Destination>>,
     terminal: bool,
 }
 
-enum Place {
-    File(NewFile, PathBuf),
-    Stdout(StdoutLock<'static>),
-}
-
 impl Sink {
-    /// A file, which appears when it is finished; stdout without a path or for `-`.
+    /// A file or an object of a store, which appears when it is finished; stdout without a path or for `-`.
     pub(super) fn create(path: Option<&Path>) -> Result<Self> {
-        let (out, terminal) = match path {
+        let (out, terminal): (Box<dyn Destination>, bool) = match path {
+            #[cfg(feature = "parquet")]
+            Some(path) if hapax_output::is_store(path) => (hapax_output::object(path)?, false),
             Some(path) if path != Path::new("-") => {
-                let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
+                let file = NamedFile::create(path)?;
                 let terminal = file.is_terminal();
-                (Place::File(file, path.to_owned()), terminal)
+                (Box::new(file), terminal)
             }
-            _ => (Place::Stdout(io::stdout().lock()), io::stdout().is_terminal()),
+            _ => (Box::new(io::stdout().lock()), io::stdout().is_terminal()),
         };
         Ok(Self { out: BufWriter::new(out), terminal })
     }
 
     pub(super) fn finish(self) -> Result<()> {
-        match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
-            Place::File(file, path) => {
-                Ok(file.finish().map_err(|error| unwritable(&path, &error))?)
-            }
-            Place::Stdout(mut out) => Ok(out.flush()?),
-        }
-    }
-}
-
-/// Adds the path to an error and preserves its kind.
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), unwritable(path, error))
-}
-
-impl Write for Place {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::File(file, path) => file.write(bytes).map_err(|error| named(path, &error)),
-            Self::Stdout(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(file, path) => file.flush().map_err(|error| named(path, &error)),
-            Self::Stdout(out) => out.flush(),
-        }
+        let out = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(out.finish()?)
     }
 }
 

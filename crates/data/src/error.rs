@@ -43,6 +43,14 @@ pub enum Error {
     Index(#[from] hapax_index::Error),
 }
 
+impl Error {
+    /// Returns the error if a cause is one, or an I/O error that contains one to name the file.
+    pub fn of_cause<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let inner = || cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref();
+        cause.downcast_ref().or_else(inner)
+    }
+}
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 

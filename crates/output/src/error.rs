@@ -15,6 +15,16 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+    /// An object store could not be used.
+    #[error("{url}: {problem}")]
+    Store {
+        /// The object, prefix or bucket.
+        url: String,
+        /// Whose fault it is.
+        fault: StoreFault,
+        /// The problem, and what to do. It has no credential.
+        problem: String,
+    },
     /// A row does not fit its columns.
     #[error("row {row}: {problem}")]
     Row {
@@ -26,17 +36,39 @@ pub enum Error {
     /// The encoder failed.
     #[error("{}: {source}", path.display())]
     Parquet {
-        /// The part.
+        /// The part: a path or a URL.
         path: PathBuf,
         /// The cause.
         source: parquet::errors::ParquetError,
     },
 }
 
+/// Why an object store could not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreFault {
+    /// The address or a variable of the environment is not valid, credentials are missing, or objects of another
+    /// program have the names of the export.
+    Setting,
+    /// The bucket does not exist.
+    Bucket,
+    /// The bucket is in another region.
+    Region,
+    /// The store refused the credentials.
+    Refused,
+    /// The store does not answer, or failed repeatedly.
+    Lost,
+    /// The store refused a request, or does not speak the protocol.
+    Answer,
+}
+
 impl Error {
-    /// Returns a function that adds a path to an I/O error.
+    /// Returns a function that adds a path to an I/O error. The error of a store has its URL.
     pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        move |source| Self::Write { path: path.to_owned(), source }
+        move |source| match source.downcast::<Self>() {
+            Ok(error) => error,
+            Err(source) => Self::Write { path: path.to_owned(), source },
+        }
     }
 
     /// Returns a function that adds a path to an error of the encoder. An I/O error in it is taken out.
@@ -44,7 +76,7 @@ impl Error {
         use parquet::errors::ParquetError;
         move |source| match source {
             ParquetError::External(error) => match error.downcast::<std::io::Error>() {
-                Ok(error) => Self::Write { path: path.to_owned(), source: *error },
+                Ok(error) => Self::at(path)(*error),
                 Err(error) => {
                     Self::Parquet { path: path.to_owned(), source: ParquetError::External(error) }
                 }
@@ -59,6 +91,10 @@ impl From<Error> for hapax_data::Error {
         match error {
             Error::Write { path, source } => hapax_data::unwritable(&path, &source),
             Error::Parquet { .. } => Self::Write(format!("cannot write {error}")),
+            Error::Store { fault: StoreFault::Setting | StoreFault::Bucket, .. } => {
+                Self::Invalid(error.to_string())
+            }
+            Error::Store { .. } => Self::Write(format!("cannot write {error}")),
             Error::Row { .. } => Self::Invalid(error.to_string()),
         }
     }

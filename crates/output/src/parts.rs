@@ -1,20 +1,20 @@
-//! A folder of Parquet files that are one table.
+//! Parquet files of a folder, or below a prefix of a store, that are one table.
 
-use std::fs;
-use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use hapax_data::files::NewFile;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
-use serde::{Deserialize, Serialize};
 
 use crate::buffer::Buffer;
 use crate::cell::{Cell, Column, ColumnType};
 use crate::error::{Error, Result};
+use crate::progress::{Pending, Progress};
+use crate::target::{NewPart, Target};
 
 /// Written last: readers of a folder know that it is complete. Spark's convention; readers ignore the name.
 const DONE: &str = "_SUCCESS";
@@ -22,6 +22,8 @@ const DONE: &str = "_SUCCESS";
 const PROGRESS: &str = "_export.json";
 /// Most bytes of that file: it has a number a part.
 const MAX_PROGRESS: u64 = 1 << 20;
+/// Names of parts begin so.
+const PART: &str = "part-";
 /// Values of a column that the encoder holds before it writes a page.
 const WRITE_BATCH: usize = 1024;
 
@@ -53,7 +55,7 @@ pub struct Written {
 
 /// Writes a table as `part-00000.parquet`, `part-00001.parquet`, ... A part appears when it is complete and durable.
 pub struct Parts {
-    folder: PathBuf,
+    target: Target,
     columns: &'static [Column],
     schema: TypePtr,
     properties: WriterPropertiesPtr,
@@ -68,24 +70,16 @@ pub struct Parts {
     progress: Option<Progress>,
 }
 
-/// What an unfinished export has written: the content of its file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Progress {
-    /// Of what the rows depend on.
-    state: String,
-    /// Rows of each complete part.
-    rows: Vec<u64>,
-}
-
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("Parts").field("target", &self.target).finish_non_exhaustive()
     }
 }
 
 struct Part {
+    name: String,
     path: PathBuf,
-    writer: SerializedFileWriter<BufWriter<NewFile>>,
+    writer: SerializedFileWriter<BufWriter<NewPart>>,
     rows: u64,
 }
 
@@ -93,62 +87,83 @@ impl Parts {
     /// Creates the folder if it is missing, and removes the parts of an earlier export from it.
     ///
     /// # Errors
-    /// If the folder cannot be written.
-    pub fn create(folder: &Path, columns: &'static [Column], limits: Limits) -> Result<Self> {
-        Self::begin(folder, columns, limits, None)
+    /// If the folder or the store cannot be written. If an object of a store has the name of a part but was written by
+    /// another program.
+    pub fn create(
+        target: impl Into<Target>,
+        columns: &'static [Column],
+        limits: Limits,
+    ) -> Result<Self> {
+        Self::begin(target.into(), columns, limits, None)
     }
 
     /// Does the same, but continues an export that was interrupted: it keeps the complete parts of an export with the
     /// same `state`, which names all that the rows and their order depend on.
     ///
     /// # Errors
-    /// If the folder cannot be read or written.
+    /// As [`create`](Self::create).
     pub fn resume(
-        folder: &Path,
+        target: impl Into<Target>,
         columns: &'static [Column],
         limits: Limits,
         state: &str,
     ) -> Result<Self> {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let state = format!("{state} {} {}", names.join(","), env!("CARGO_PKG_VERSION"));
-        Self::begin(folder, columns, limits, Some(Progress { state, rows: Vec::new() }))
+        let progress = Progress { state, ..Progress::default() };
+        Self::begin(target.into(), columns, limits, Some(progress))
     }
 
     fn begin(
-        folder: &Path,
+        target: Target,
         columns: &'static [Column],
         limits: Limits,
         mut progress: Option<Progress>,
     ) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(Error::at(folder))?;
+        target.create()?;
+        let found = target.list(PART)?.into_iter();
+        let found: BTreeMap<_, _> = found.filter(|(name, _)| part_number(name).is_some()).collect();
+        let before = target.read(PROGRESS, MAX_PROGRESS)?;
+        let before = before.and_then(|text| serde_json::from_slice::<Progress>(&text).ok());
+        let was_done = target.claim(DONE)?;
         let mut written = Written::default();
-        if let Some(progress) = &mut progress
-            && let Some(before) = unfinished(folder, &progress.state)
+        if let (Some(progress), Some(before)) = (&mut progress, &before)
+            && before.state == progress.state
+            && !was_done
         {
-            written = kept_parts(folder, &before.rows);
-            progress.rows = before.rows;
-            progress.rows.truncate(written.parts as usize);
+            written = kept_parts(&found, &before.rows);
+            progress.rows.extend(before.rows.iter().take(written.parts as usize));
         }
-        remove(&folder.join(DONE))?;
-        for entry in fs::read_dir(folder).map_err(Error::at(folder))? {
-            let entry = entry.map_err(Error::at(folder))?;
-            let number = entry.file_name().to_str().and_then(part_number);
-            if number.is_some_and(|number| number >= u64::from(written.parts)) {
-                remove(&entry.path())?;
-            }
+        let is_stale = |name: &&String| part_number(name) >= Some(u64::from(written.parts));
+        // First look at all of them: then nothing is removed if one must stay.
+        for name in found.keys().filter(is_stale) {
+            target.claim(name)?;
+        }
+        if let Some(upload) = before.and_then(|before| before.upload)
+            && part_number(&upload.part).is_some()
+        {
+            target.abort(&upload.part, &upload.id)?;
+        }
+        target.remove(DONE)?;
+        for name in found.keys().filter(is_stale) {
+            target.remove(name)?;
         }
         if written.parts == 0 {
-            remove(&folder.join(PROGRESS))?;
+            target.remove(PROGRESS)?;
         }
-        let schema = schema(columns).map_err(Error::of_part(folder))?;
-        let level = ZstdLevel::try_new(3).map_err(Error::of_part(folder))?;
+        if target.has_uploads() {
+            // The next export must know the upload of one that was killed.
+            progress = progress.or_else(|| Some(Progress::default()));
+        }
+        let schema = schema(columns).map_err(Error::of_part(&target.path("")))?;
+        let level = ZstdLevel::try_new(3).map_err(Error::of_part(&target.path("")))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_write_batch_size(WRITE_BATCH)
             .set_created_by("hapax".to_owned())
             .build();
         Ok(Self {
-            folder: folder.to_owned(),
+            target,
             columns,
             schema,
             properties: Arc::new(properties),
@@ -207,12 +222,9 @@ impl Parts {
             self.write_group()?;
         }
         self.finish_part()?;
-        let done = self.folder.join(DONE);
-        let file = NewFile::replacing(&done).map_err(Error::at(&done))?;
-        file.sync().and_then(|()| file.finish()).map_err(Error::at(&done))?;
-        sync_folder(&self.folder)?;
+        self.target.write(DONE, Vec::new())?;
         // After `_SUCCESS`, which a new export removes: a crash in between does not matter.
-        remove(&self.folder.join(PROGRESS))?;
+        self.target.remove(PROGRESS)?;
         Ok(self.written)
     }
 
@@ -220,12 +232,14 @@ impl Parts {
     fn record(&mut self, rows: u64) -> Result<()> {
         let Some(progress) = &mut self.progress else { return Ok(()) };
         progress.rows.push(rows);
-        let path = self.folder.join(PROGRESS);
-        let mut file = NewFile::replacing(&path).map_err(Error::at(&path))?;
-        let text = serde_json::to_vec(progress).map_err(|error| Error::at(&path)(error.into()))?;
-        let written = file.write_all(&text).and_then(|()| file.sync());
-        written.and_then(|()| file.finish()).map_err(Error::at(&path))?;
-        sync_folder(&self.folder)
+        progress.upload = None;
+        self.write_progress()
+    }
+
+    fn write_progress(&self) -> Result<()> {
+        let path = self.target.path(PROGRESS);
+        let text = serde_json::to_vec(&self.progress);
+        self.target.write(PROGRESS, text.map_err(|error| Error::at(&path)(error.into()))?)
     }
 
     fn write_group(&mut self) -> Result<()> {
@@ -251,52 +265,39 @@ impl Parts {
         if full { self.finish_part() } else { Ok(()) }
     }
 
-    fn open_part(&self) -> Result<Part> {
-        let path = self.folder.join(part_name(self.written.parts));
-        let file = NewFile::replacing(&path).map_err(Error::at(&path))?;
+    fn open_part(&mut self) -> Result<Part> {
+        let name = part_name(self.written.parts);
+        let path = self.target.path(&name);
+        let file = self.target.begin(&name)?;
+        if let (Some(id), Some(progress)) = (file.upload_id(), &mut self.progress) {
+            progress.upload = Some(Pending { part: name.clone(), id: id.to_owned() });
+            self.write_progress()?;
+        }
         let (schema, properties) = (Arc::clone(&self.schema), Arc::clone(&self.properties));
         let writer = SerializedFileWriter::new(BufWriter::new(file), schema, properties)
             .map_err(Error::of_part(&path))?;
-        Ok(Part { path, writer, rows: 0 })
+        Ok(Part { name, path, writer, rows: 0 })
     }
 
     fn finish_part(&mut self) -> Result<()> {
-        let Some(Part { path, writer, rows }) = self.part.take() else { return Ok(()) };
+        let Some(Part { name, path, writer, rows }) = self.part.take() else { return Ok(()) };
         let mut buffered = writer.into_inner().map_err(Error::of_part(&path))?;
         buffered.flush().map_err(Error::at(&path))?;
         let file = buffered.into_inner().map_err(|error| Error::at(&path)(error.into_error()))?;
-        file.sync().and_then(|()| file.finish()).map_err(Error::at(&path))?;
-        sync_folder(&self.folder)?;
+        self.written.bytes += self.target.finish(file, &name)?;
         self.written.parts += 1;
-        self.written.bytes += fs::metadata(&path).map_err(Error::at(&path))?.len();
         self.record(rows)
     }
 }
 
-/// Returns what an interrupted export with this state has recorded.
-fn unfinished(folder: &Path, state: &str) -> Option<Progress> {
-    if folder.join(DONE).exists() {
-        return None;
-    }
-    let mut text = Vec::new();
-    let file = fs::File::open(folder.join(PROGRESS)).ok()?;
-    file.take(MAX_PROGRESS).read_to_end(&mut text).ok()?;
-    let progress: Progress = serde_json::from_slice(&text).ok()?;
-    (progress.state == state).then_some(progress)
-}
-
 /// Returns the sum of the first parts that are there, one after the other.
-fn kept_parts(folder: &Path, rows: &[u64]) -> Written {
+fn kept_parts(found: &BTreeMap<String, Option<u64>>, rows: &[u64]) -> Written {
     let mut kept = Written::default();
     for rows in rows {
-        let path = folder.join(part_name(kept.parts));
-        let Ok(meta) = path.symlink_metadata() else { break };
-        if !meta.is_file() {
-            break;
-        }
+        let Some(Some(bytes)) = found.get(&part_name(kept.parts)) else { break };
         kept.rows += rows;
         kept.parts += 1;
-        kept.bytes += meta.len();
+        kept.bytes += bytes;
     }
     kept
 }
@@ -307,23 +308,9 @@ fn part_name(number: u32) -> String {
 
 /// Returns the number in the name of a part: `part-00000.parquet`.
 fn part_number(name: &str) -> Option<u64> {
-    let number = name.strip_prefix("part-")?.strip_suffix(".parquet")?;
+    let number = name.strip_prefix(PART)?.strip_suffix(".parquet")?;
     let is_number = number.len() >= 5 && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| number.parse().unwrap_or(u64::MAX))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::at(path)(error)),
-        _ => Ok(()),
-    }
-}
-
-fn sync_folder(folder: &Path) -> Result<()> {
-    if cfg!(unix) {
-        fs::File::open(folder).and_then(|file| file.sync_all()).map_err(Error::at(folder))?;
-    }
-    Ok(())
 }
 
 fn schema(columns: &[Column]) -> parquet::errors::Result<TypePtr> {

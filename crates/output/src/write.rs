@@ -1,28 +1,27 @@
 //! Whole exports.
 
-use std::path::Path;
-
 use hapax_data::{Error, Export, Result};
 
 use crate::discards::{DISCARD_COLUMNS, discard_row};
 use crate::kept::{PAGE_COLUMNS, page_row};
 use crate::parts::{Limits, Parts, Written};
+use crate::target::Target;
 
-/// Writes the kept pages of an export to a folder. Continues an export of the same pages that was interrupted. Calls
+/// Writes the kept pages of an export to a folder or a store. Continues an export of the same pages that was interrupted. Calls
 /// `progress` with the number of pages read.
 ///
 /// # Errors
-/// If the data directory cannot be read or the folder cannot be written.
+/// If the data directory cannot be read or the target cannot be written.
 ///
 /// # Complexity
 /// Memory for one row group.
 pub fn write_pages(
     export: &Export<'_>,
-    folder: &Path,
+    target: impl Into<Target>,
     limits: Limits,
     progress: impl FnMut(u64),
 ) -> Result<Written> {
-    let mut parts = Parts::resume(folder, PAGE_COLUMNS, limits, &export.state()?)?;
+    let mut parts = Parts::resume(target, PAGE_COLUMNS, limits, &export.state()?)?;
     export.pages(progress, |page| -> Result<()> {
         if parts.has_next() {
             return Ok(());
@@ -33,22 +32,22 @@ pub fn write_pages(
     Ok(parts.finish()?)
 }
 
-/// Writes the discarded pages that pass the filter of an export to a folder, each with the page that represents it now.
+/// Writes the discarded pages that pass the filter of an export to a folder or a store, each with the page that represents it now.
 /// Redirects and restored pages are left out. Calls `progress` with the number of lines read.
 ///
 /// # Errors
-/// If the data directory cannot be read or the folder cannot be written.
+/// If the data directory cannot be read or the target cannot be written.
 ///
 /// # Complexity
 /// Memory for one row group.
 pub fn write_discards(
     export: &Export<'_>,
-    folder: &Path,
+    target: impl Into<Target>,
     limits: Limits,
     mut progress: impl FnMut(u64),
 ) -> Result<Written> {
     let corpus = export.corpus();
-    let mut parts = Parts::create(folder, DISCARD_COLUMNS, limits)?;
+    let mut parts = Parts::create(target, DISCARD_COLUMNS, limits)?;
     let mut read = 0;
     for (dir, heads) in corpus.heads().iter().enumerate() {
         let data = corpus.dirs().get(dir).filter(|_| corpus.is_joined());

@@ -1,11 +1,13 @@
 //! Files that others may have prepared: inputs must not leave a folder, outputs must not follow a link.
 
+mod destination;
 mod exchange;
 mod output;
 mod pipe;
 mod private;
 mod root;
 
+pub use destination::{Destination, NamedFile};
 pub use exchange::{end_exchange, exchange};
 pub use output::{NewFile, remove_leftovers, replace};
 pub use pipe::is_closed;

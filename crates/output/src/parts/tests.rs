@@ -1,3 +1,6 @@
+use std::path::Path;
+use std::{fs, io};
+
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use proptest::prelude::*;

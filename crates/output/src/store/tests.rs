@@ -1,0 +1,375 @@
+use std::fs;
+use std::mem;
+use std::time::{Duration, Instant};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::limits::MAX_ANSWER;
+use super::*;
+use crate::cell::{Cell, Column, ColumnType};
+use crate::parts::{Limits, Parts, Written};
+use server::{BUCKET, Fault, Server, error};
+
+mod server;
+
+const COLUMNS: &[Column] =
+    &[Column::required("text", ColumnType::Text), Column::required("id", ColumnType::Integer)];
+const LIMITS: Limits = Limits { group_bytes: 3_000, part_bytes: 6_000 };
+const SECRET: &str = "s3cr3t-of-the-t3st";
+const TOKEN: &str = "t0ken-of-the-t3st";
+
+fn access(server: &Server, key: &str, attempts: usize) -> Access {
+    let (url, attempts) = (server.url(), attempts.to_string());
+    Access::from_variables(|name| {
+        let value = match name {
+            "AWS_ACCESS_KEY_ID" => key,
+            "AWS_SECRET_ACCESS_KEY" => SECRET,
+            "AWS_SESSION_TOKEN" => TOKEN,
+            "AWS_ENDPOINT_URL" => &url,
+            "AWS_MAX_ATTEMPTS" => &attempts,
+            _ => return None,
+        };
+        Some(value.to_owned())
+    })
+    .unwrap()
+}
+
+fn pace() -> Pace {
+    let pauses = (Duration::from_millis(1), Duration::from_millis(5));
+    Pace { chunk: 1_000, pauses, request_time: Duration::from_millis(500), ..Pace::default() }
+}
+
+fn prefix_with(server: &Server, address: &str, key: &str, pace: Pace) -> Prefix {
+    let address = Address::parse(address).unwrap();
+    Prefix::open(&address, &access(server, key, 3), pace).unwrap()
+}
+
+fn prefix(server: &Server) -> Prefix {
+    prefix_with(server, "s3://corpus/a/b", "KEYID", pace())
+}
+
+fn rows() -> Vec<Vec<Cell>> {
+    let mut state = 7u64;
+    let mut text = move |number| {
+        let mut text = format!("row {number} ");
+        // Text that does not compress.
+        for _ in 0..10 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            text.push_str(&format!("{state:x}"));
+        }
+        text
+    };
+    (0..200).map(|number| vec![Cell::Text(text(number)), Cell::Integer(number)]).collect()
+}
+
+fn resume(server: &Server) -> Result<Parts> {
+    Parts::resume(prefix(server), COLUMNS, LIMITS, "one")
+}
+
+/// Pushes rows that are not yet in complete parts, up to `most` rows of the table.
+fn push(parts: &mut Parts, most: usize) -> Result<()> {
+    for row in rows().into_iter().take(most) {
+        if !parts.has_next() {
+            parts.push(row)?;
+        }
+    }
+    Ok(())
+}
+
+fn export(server: &Server) -> Result<Written> {
+    let mut parts = resume(server)?;
+    push(&mut parts, usize::MAX)?;
+    parts.finish()
+}
+
+/// Reads the parts of a store by the reader of Parquet, so each must be complete.
+fn stored_rows(server: &Server) -> u64 {
+    let state = server.state();
+    let parts = state.objects.iter().filter(|(key, _)| key.ends_with(".parquet"));
+    let count = |content: &Vec<u8>| {
+        let reader = SerializedFileReader::new(bytes::Bytes::from(content.clone())).unwrap();
+        reader.metadata().file_metadata().num_rows() as u64
+    };
+    parts.map(|(_, (content, _))| count(content)).sum()
+}
+
+fn fault_of(error: &Error) -> StoreFault {
+    let text = format!("{error} {error:?}");
+    assert!(!text.contains(SECRET) && !text.contains(TOKEN), "{text}");
+    match error {
+        Error::Store { fault, .. } => *fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn parts_in_a_store_are_those_of_a_folder_byte_for_byte() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let written = export(&server).unwrap();
+    let mut parts = Parts::resume(folder.path(), COLUMNS, LIMITS, "one").unwrap();
+    push(&mut parts, usize::MAX).unwrap();
+    assert_eq!(written, parts.finish().unwrap());
+    assert!(written.parts > 3 && written.rows == 200, "{written:?}");
+    let names = server.names("a/b/");
+    assert_eq!(names.len(), written.parts as usize + 1);
+    let state = server.state();
+    for name in &names {
+        let (content, mark) = &state.objects[&format!("a/b/{name}")];
+        assert!(*content == fs::read(folder.path().join(name)).unwrap(), "{name}");
+        assert_eq!(mark.as_deref(), Some("hapax"));
+    }
+    assert!(state.uploads.is_empty());
+    let chunks = state.log.iter().filter(|line| line.contains("partNumber")).count();
+    assert!(chunks > 2 * written.parts as usize, "parts are sent in several chunks");
+}
+
+#[test]
+fn an_export_killed_anywhere_leaves_no_half_part_and_continues_after_the_last_complete_one() {
+    let server = Server::start();
+    let (mut most, mut left) = (0, 0);
+    for killed in [3, 60, 0, 120, 50, 199, 200] {
+        let mut parts = resume(&server).unwrap();
+        assert!(server.state().uploads.is_empty(), "the upload of the killed export is removed");
+        assert!(parts.written().rows >= most, "complete parts stay");
+        most = parts.written().rows;
+        assert_eq!(stored_rows(&server), most);
+        push(&mut parts, killed).unwrap();
+        // As a kill does, this runs no destructor.
+        mem::forget(parts);
+        assert!(stored_rows(&server) >= most);
+        left += server.state().uploads.len();
+    }
+    assert!(most > 100 && left > 1, "{most} {left}");
+    server.state().log.clear();
+    assert_eq!(export(&server).unwrap().rows, 200);
+    assert_eq!(stored_rows(&server), 200);
+    let state = server.state();
+    assert!(state.uploads.is_empty() && !state.objects.contains_key("a/b/_export.json"));
+    assert!(!state.log.iter().any(|line| line.starts_with("PUT a/b/part-00000")), "not sent again");
+    drop(state);
+    // A complete export is replaced.
+    assert_eq!(resume(&server).unwrap().written().rows, 0);
+    assert_eq!(server.names("a/b/"), [""; 0]);
+}
+
+#[test]
+fn a_store_lost_in_the_middle_is_named_and_the_same_command_continues() {
+    let server = Server::start();
+    let mut parts = resume(&server).unwrap();
+    push(&mut parts, 120).unwrap();
+    server.fail(|_| Some(Fault::Close));
+    let begun = Instant::now();
+    let lost = push(&mut parts, usize::MAX).unwrap_err();
+    assert_eq!(fault_of(&lost), StoreFault::Lost);
+    let text = lost.to_string();
+    assert!(
+        text.starts_with("s3://corpus/a/b/part-0000") && text.contains(&server.url()),
+        "{text}"
+    );
+    assert!(text.contains("does not answer") && text.contains("run the same command"), "{text}");
+    drop(parts);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let kept = stored_rows(&server);
+    assert!(kept > 0);
+    // A new client does not begin either, and changes nothing.
+    assert_eq!(fault_of(&resume(&server).unwrap_err()), StoreFault::Lost);
+    server.heal();
+    assert_eq!(resume(&server).unwrap().written().rows, kept);
+    assert_eq!(export(&server).unwrap().rows, 200);
+    assert_eq!(stored_rows(&server), 200);
+    assert!(server.state().uploads.is_empty(), "what was sent before is removed");
+}
+
+#[test]
+fn an_upload_that_fails_is_removed_from_the_store() {
+    let server = Server::start();
+    let mut parts = resume(&server).unwrap();
+    server.fail(|request| {
+        let is_second = request.query.get("partNumber").is_some_and(|number| number == "2");
+        is_second.then(|| Fault::Answer(403, error("AccessDenied", "no")))
+    });
+    let refused = push(&mut parts, usize::MAX).unwrap_err();
+    assert_eq!(fault_of(&refused), StoreFault::Refused);
+    assert_eq!(server.state().uploads.len(), 0);
+    drop(parts);
+    assert_eq!(server.names("a/b/"), ["_export.json"]);
+    server.heal();
+    // A part whose last request was refused does not appear either.
+    server.fail(|request| {
+        let is_last = request.method == "POST" && request.query.contains_key("uploadId");
+        is_last.then(|| Fault::Answer(400, error("EntityTooSmall", "no")))
+    });
+    assert_eq!(fault_of(&export(&server).unwrap_err()), StoreFault::Answer);
+    assert!(server.state().uploads.is_empty());
+    assert_eq!(server.names("a/b/"), ["_export.json"]);
+}
+
+#[test]
+fn a_request_is_repeated_after_a_failure_but_not_for_ever() {
+    let server = Server::start();
+    let mut failures = 0;
+    server.fail(move |request| {
+        failures += 1;
+        let (is_slow, is_lost, is_late) = (failures % 5 == 0, failures % 7 == 0, failures == 11);
+        match () {
+            () if is_slow && request.method != "DELETE" => {
+                Some(Fault::Answer(503, error("SlowDown", "wait")))
+            }
+            () if is_lost => Some(Fault::Close),
+            () if is_late => Some(Fault::Hang),
+            () => None,
+        }
+    });
+    assert_eq!(export(&server).unwrap().rows, 200);
+    assert_eq!(stored_rows(&server), 200);
+    server.fail(|_| Some(Fault::Answer(500, error("InternalError", "broken"))));
+    server.state().log.clear();
+    let error = resume(&server).unwrap_err();
+    assert_eq!(fault_of(&error), StoreFault::Lost);
+    assert!(error.to_string().contains("failed 3 times (InternalError): broken"), "{error}");
+    assert_eq!(server.state().log.len(), 3);
+    // A store that accepts requests and answers none.
+    server.fail(|_| Some(Fault::Hang));
+    let begun = Instant::now();
+    assert_eq!(fault_of(&resume(&server).unwrap_err()), StoreFault::Lost);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_wrong_bucket_and_refused_credentials_are_reported_before_a_page_is_read() {
+    let server = Server::start();
+    let open = |address, key| {
+        let prefix = prefix_with(&server, address, key, pace());
+        Parts::resume(prefix, COLUMNS, LIMITS, "one").unwrap_err()
+    };
+    let wrong = open("s3://no-such-bucket/a", "KEYID");
+    assert_eq!(fault_of(&wrong), StoreFault::Bucket);
+    assert!(wrong.to_string().starts_with("s3://no-such-bucket at http://127."), "{wrong}");
+    assert!(matches!(wrong.into(), hapax_data::Error::Invalid(_)), "a usage error");
+    let refused = open("s3://corpus/a", "OTHER");
+    assert_eq!(fault_of(&refused), StoreFault::Refused);
+    assert!(refused.to_string().contains("InvalidAccessKeyId"), "{refused}");
+    assert!(matches!(refused.into(), hapax_data::Error::Write(_)));
+    // The same for a single object.
+    let single = |address: &str, key| {
+        upload_with(&Address::parse(address).unwrap(), &access(&server, key, 2), pace())
+            .unwrap_err()
+    };
+    assert_eq!(fault_of(&single("s3://no-such-bucket/x", "KEYID")), StoreFault::Bucket);
+    assert_eq!(fault_of(&single("s3://corpus/x", "OTHER")), StoreFault::Refused);
+    assert_eq!(fault_of(&single("s3://corpus", "KEYID")), StoreFault::Setting);
+    assert!(server.state().uploads.is_empty() && server.state().objects.is_empty());
+}
+
+#[test]
+fn an_object_of_another_program_is_never_removed_or_replaced() {
+    for name in ["part-00000.parquet", "part-00017.parquet", "_SUCCESS", "_export.json"] {
+        let server = Server::start();
+        export(&server).unwrap();
+        let before = server.names("a/b/");
+        server.state().objects.insert(format!("a/b/{name}"), (b"theirs".to_vec(), None));
+        let error = resume(&server).unwrap_err();
+        assert_eq!(fault_of(&error), StoreFault::Setting, "{name}");
+        assert!(error.to_string().contains(&format!("s3://corpus/a/b/{name}")), "{error}");
+        assert!(before.iter().all(|old| server.names("a/b/").contains(old)), "{name}");
+        assert_eq!(server.state().objects[&format!("a/b/{name}")].0, b"theirs");
+    }
+    // Other names do not matter, nor do other prefixes.
+    let server = Server::start();
+    let others =
+        ["a/b/part-x.parquet", "a/b/part-00000.parquet/x", "a/part-00000.parquet", "a/b/m"];
+    for name in others {
+        server.state().objects.insert(name.into(), (Vec::new(), None));
+    }
+    export(&server).unwrap();
+    resume(&server).unwrap();
+    assert_eq!(server.names("").len(), others.len());
+}
+
+#[test]
+fn a_list_without_an_end_and_an_answer_without_an_end_are_refused() {
+    let server = Server::start();
+    for number in 0..9 {
+        let key = format!("a/b/part-{number:05}.parquet");
+        server.state().objects.insert(key, (Vec::new(), Some("hapax".into())));
+    }
+    let few = prefix_with(&server, "s3://corpus/a/b", "KEYID", Pace { max_parts: 7, ..pace() });
+    let error = Parts::create(few, COLUMNS, LIMITS).unwrap_err();
+    assert!(error.to_string().contains("more than 7 objects begin so"), "{error}");
+    assert_eq!(server.names("a/b/").len(), 9);
+    let page =
+        "<ListBucketResult><NextContinuationToken>x</NextContinuationToken></ListBucketResult>";
+    server.fail(move |_| Some(Fault::Answer(200, page.to_owned())));
+    assert_eq!(fault_of(&resume(&server).unwrap_err()), StoreFault::Setting);
+    let long = format!("<ListBucketResult>{}</ListBucketResult>", " ".repeat(MAX_ANSWER));
+    server.fail(move |_| Some(Fault::Answer(200, long.clone())));
+    let error = resume(&server).unwrap_err();
+    assert!(error.to_string().contains("length limit"), "{error}");
+    fault_of(&error);
+}
+
+#[test]
+fn a_store_that_repeats_the_request_in_its_answers_reveals_no_secret() {
+    let server = Server::start();
+    for status in [301, 400, 403, 404, 409, 500, 200] {
+        server.fail(move |request| {
+            let all = format!("{:?} {SECRET} {TOKEN}", request.headers);
+            assert!(
+                request.headers.get("x-amz-security-token").is_some_and(|token| token == TOKEN)
+            );
+            Some(Fault::Answer(status, error(&format!("Code{SECRET}"), &all)))
+        });
+        fault_of(&resume(&server).unwrap_err());
+        let address = Address::parse("s3://corpus/x").unwrap();
+        fault_of(&upload_with(&address, &access(&server, "KEYID", 1), pace()).unwrap_err());
+    }
+    let prefix = format!("{:?}", prefix(&server));
+    assert!(!prefix.contains(SECRET) && !prefix.contains(TOKEN), "{prefix}");
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let (server, other) = (Server::start(), Server::start());
+    server.fail(|_| Some(Fault::Answer(307, String::new())));
+    let error = resume(&server).unwrap_err();
+    assert_eq!(fault_of(&error), StoreFault::Region);
+    assert!(error.to_string().contains("AWS_REGION"), "{error}");
+    assert!(other.state().log.is_empty());
+}
+
+#[test]
+fn one_object_appears_when_it_is_finished_and_is_bounded() {
+    let server = Server::start();
+    let address = Address::parse(&format!("s3://{BUCKET}/x/pages.jsonl")).unwrap();
+    let begin = |pace| upload_with(&address, &access(&server, "KEYID", 2), pace).unwrap();
+    let line = b"a line of a file that is longer than one chunk\n".repeat(30);
+    let mut upload = begin(pace());
+    for _ in 0..10 {
+        upload.write_all(&line).unwrap();
+    }
+    assert!(server.names("").is_empty());
+    assert_eq!(upload.finish().unwrap(), 10 * line.len() as u64);
+    assert!(server.state().objects["x/pages.jsonl"].0 == line.repeat(10));
+    // A dropped upload leaves nothing, and the object of before stays.
+    let mut dropped = begin(pace());
+    dropped.write_all(&line).unwrap();
+    drop(dropped);
+    assert!(server.state().uploads.is_empty());
+    assert_eq!(server.state().objects["x/pages.jsonl"].0.len(), 10 * line.len());
+    // An empty object.
+    assert_eq!(begin(pace()).finish().unwrap(), 0);
+    assert!(server.state().objects["x/pages.jsonl"].0.is_empty());
+    let mut long = begin(Pace { max_chunks: 3, ..pace() });
+    let error = (0..9).find_map(|_| long.write_all(&line).err()).unwrap();
+    let error = Error::at(Path::new("unused"))(error);
+    assert!(error.to_string().contains("at most 3000 bytes"), "{error}");
+    drop(long);
+    assert!(server.state().uploads.is_empty());
+}
+
+#[tokio::test]
+async fn a_store_works_inside_of_a_runtime_of_the_caller() {
+    let server = Server::start();
+    assert_eq!(export(&server).unwrap().rows, 200);
+    assert_eq!(stored_rows(&server), 200);
+}
