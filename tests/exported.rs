@@ -249,6 +249,8 @@ fn filters_select_the_same_pages_in_every_format() {
     assert!(text(&none.stderr).contains("no page passes the filters"), "{}", text(&none.stderr));
     for (flags, what) in [
         (&["--format", "wacz", "--to", "x.wacz", "--site", "a.example"][..], "omit --host"),
+        (&["--format", "markdown", "--to", "s3://corpus/x"], "--to s3://"),
+        (&["--format", "wacz", "--to", "s3://corpus/x"], "--to s3://"),
         (&["--after", "yesterday"], "--after"),
         (&["--min-confidence", "2"], "from 0 to 1"),
         (&["--format", "parquet", "--discards", "--min-copies", "1"], "Omit it with --discards"),
@@ -308,4 +310,9 @@ fn a_program_without_parquet_says_how_to_get_it() {
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("--features parquet"), "{}", text(&output.stderr));
     assert!(!out.exists());
+    // Nor is the address of a store taken for a path.
+    let store = ["export", "--to", "s3://corpus/x", "--data"];
+    let output = crawl().args(store).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("--features parquet"), "{}", text(&output.stderr));
 }

@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,8 +11,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::duplicates::cell;
 use super::sink::{Sink, Table};
 use crate::args::{Common, ExportArgs, ExportFormat, FilterArgs};
-use crate::exit::{COMPLETE, USAGE, coded};
+use crate::exit::{COMPLETE, STOPPED, USAGE, coded};
 use crate::output::{self, counted};
+use crate::signals::interrupted;
 use hapax_data::files::{NewFile, for_owner_only};
 use hapax_data::{
     CSV_COLUMNS, Corpus, CorpusDir, Export, PageFilter, parse_moment, unwritable, write_markdown,
@@ -18,6 +21,22 @@ use hapax_data::{
 };
 
 pub(super) fn run(args: &ExportArgs, common: &Common) -> Result<u8> {
+    if !is_store(args) {
+        return export(args, common, &Arc::default());
+    }
+    // A killed process could not remove its upload from the store.
+    let stop = interrupted()?;
+    match export(args, common, &stop) {
+        Err(error) if stop.load(Relaxed) => Err(coded(STOPPED, error.to_string())),
+        done => done,
+    }
+}
+
+fn is_store(args: &ExportArgs) -> bool {
+    args.output.as_ref().is_some_and(|path| path.starts_with("s3:"))
+}
+
+fn export(args: &ExportArgs, common: &Common, stop: &Arc<AtomicBool>) -> Result<u8> {
     let (mut dirs, mut clean) = (Vec::new(), !args.no_site_boilerplate);
     let filter = filter(&args.filter)?;
     refuse(args, &filter)?;
@@ -38,9 +57,9 @@ pub(super) fn run(args: &ExportArgs, common: &Common) -> Result<u8> {
     let bar = bar(common, args, &corpus);
     let progress = |count| bar.iter().for_each(|bar| bar.set_position(count));
     let any = match args.format {
-        ExportFormat::Parquet => parquet(args, &export, progress)?,
+        ExportFormat::Parquet => parquet(args, &export, stop, progress)?,
         ExportFormat::Jsonl => {
-            let mut out = Sink::create(args.output.as_deref())?;
+            let mut out = Sink::until(args.output.as_deref(), stop)?;
             let any = export.pages(progress, |page| -> Result<()> {
                 Ok(writeln!(out, "{}", output::json(&serde_json::to_value(&page)?))?)
             })?;
@@ -48,7 +67,7 @@ pub(super) fn run(args: &ExportArgs, common: &Common) -> Result<u8> {
             any
         }
         ExportFormat::Csv => {
-            let mut table = Table::new(Sink::create(args.output.as_deref())?);
+            let mut table = Table::new(Sink::until(args.output.as_deref(), stop)?);
             table.row(CSV_COLUMNS)?;
             let any = export.pages(progress, |page| -> Result<()> {
                 let cells = page.csv_row().map(cell);
@@ -90,7 +109,7 @@ fn filter(args: &FilterArgs) -> Result<PageFilter> {
 
 /// Refuses what a format cannot do.
 fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
-    let is_store = args.output.as_ref().is_some_and(|path| path.starts_with("s3:"));
+    let is_store = is_store(args);
     let why = match args.format {
         _ if is_store && cfg!(not(feature = "parquet")) => {
             "--to s3://: this program was built without it. Rebuild it: cargo install --path . --locked --features parquet"
@@ -173,9 +192,15 @@ fn folder(args: &ExportArgs) -> Result<&Path> {
 
 /// Returns whether there was a page.
 #[cfg(feature = "parquet")]
-fn parquet(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)) -> Result<bool> {
+fn parquet(
+    args: &ExportArgs,
+    export: &Export<'_>,
+    stop: &Arc<AtomicBool>,
+    progress: impl FnMut(u64),
+) -> Result<bool> {
     use hapax_output::{Limits, Target, write_discards, write_pages};
-    let target = Target::of_path(folder(args)?).map_err(hapax_data::Error::from)?;
+    let target =
+        Target::of_path(folder(args)?, Arc::clone(stop)).map_err(hapax_data::Error::from)?;
     let written = match args.discards {
         true => write_discards(export, target, Limits::default(), progress)?,
         false => write_pages(export, target, Limits::default(), progress)?,
@@ -184,7 +209,12 @@ fn parquet(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)) ->
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &ExportArgs, _: &Export<'_>, _: impl FnMut(u64)) -> Result<bool> {
+fn parquet(
+    _: &ExportArgs,
+    _: &Export<'_>,
+    _: &Arc<AtomicBool>,
+    _: impl FnMut(u64),
+) -> Result<bool> {
     let without = "--format parquet: this program was built without Parquet. Rebuild it: cargo install --path . --locked \
                    --features parquet";
     Err(coded(USAGE, without))

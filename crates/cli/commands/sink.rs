@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 
@@ -16,9 +18,17 @@ pub(super) struct Sink {
 impl Sink {
     /// A file or an object of a store, which appears when it is finished; stdout without a path or for `-`.
     pub(super) fn create(path: Option<&Path>) -> Result<Self> {
+        Self::until(path, &Arc::default())
+    }
+
+    /// Does the same. Writing to a store ends with an error when `stop` becomes true.
+    #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "no store"))]
+    pub(super) fn until(path: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Self> {
         let (out, terminal): (Box<dyn Destination>, bool) = match path {
             #[cfg(feature = "parquet")]
-            Some(path) if hapax_output::is_store(path) => (hapax_output::object(path)?, false),
+            Some(path) if hapax_output::is_store(path) => {
+                (hapax_output::object(path, Arc::clone(stop))?, false)
+            }
             Some(path) if path != Path::new("-") => {
                 let file = NamedFile::create(path)?;
                 let terminal = file.is_terminal();

@@ -97,6 +97,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_error_inside_of_an_io_error_is_found() {
+        let inner = || Error::Invalid("no such bucket".into());
+        let wrapped = io::Error::other(inner());
+        for cause in [&inner() as &(dyn std::error::Error + 'static), &wrapped] {
+            assert!(matches!(Error::of_cause(cause), Some(Error::Invalid(_))), "{cause:?}");
+        }
+        assert!(Error::of_cause(&io::Error::other("other")).is_none());
+    }
+
+    #[test]
     fn a_missing_read_permission_is_not_damage() {
         let error = |kind: io::ErrorKind| unreadable(Path::new("crawl.toml"), &kind.into());
         assert!(matches!(error(io::ErrorKind::PermissionDenied), Error::Invalid(_)));

@@ -1,12 +1,13 @@
 //! Writes synthetic pages as Parquet, and prints time and memory: `cargo run --release -p hapax-output --example rows --
-//! FOLDER [PAGES] [WORDS]`.
+//! FOLDER|s3://BUCKET/PREFIX [PAGES] [WORDS]`.
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hapax_data::{ExportedPage, PageMeta, Sighted, StoredFeatures};
-use hapax_output::{Limits, PAGE_COLUMNS, Parts, page_row};
+use hapax_output::{Limits, PAGE_COLUMNS, Parts, Target, page_row};
 
 /// Words of a page, by a skewed distribution like that of a language.
 fn text(words: u64, state: &mut u64) -> String {
@@ -76,7 +77,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = args.next().ok_or("give a folder")?.into();
     let mut number = |default| args.next().map_or(Ok(default), |number| number.parse::<u64>());
     let (pages, words) = (number(1_000_000)?, number(500)?);
-    let mut parts = Parts::create(&folder, PAGE_COLUMNS, Limits::default())?;
+    let target = Target::of_path(&folder, Arc::default())?;
+    let mut parts = Parts::create(target, PAGE_COLUMNS, Limits::default())?;
     let (mut state, mut made) = (1, 0.0);
     let began = Instant::now();
     for id in 0..pages {

@@ -58,6 +58,8 @@ pub enum StoreFault {
     Refused,
     /// The store does not answer, or failed repeatedly.
     Lost,
+    /// The caller stopped the export.
+    Stopped,
     /// The store refused a request, or does not speak the protocol.
     Answer,
 }

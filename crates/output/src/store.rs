@@ -12,13 +12,14 @@ mod upload;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hapax_data::files::Destination;
 
 use crate::error::{Error, Result, StoreFault};
 use access::Access;
 use address::Address;
-use client::Client;
+use client::{Client, Stop};
 use limits::Pace;
 
 pub(crate) use prefix::Prefix;
@@ -30,13 +31,13 @@ pub fn is_store(path: &Path) -> bool {
 }
 
 /// Begins a new object, `s3://BUCKET/KEY`, which replaces the one of this key. Credentials, region and endpoint come
-/// from the variables `AWS_*` of the environment.
+/// from the variables `AWS_*` of the environment. When `stop` becomes true, the next write fails.
 ///
 /// # Errors
 /// If the address or a variable is not valid, credentials are missing, or the store does not accept an upload.
-pub fn object(address: &Path) -> hapax_data::Result<Box<dyn Destination>> {
+pub fn object(address: &Path, stop: Arc<AtomicBool>) -> hapax_data::Result<Box<dyn Destination>> {
     let address = Address::parse(&address.to_string_lossy())?;
-    let upload = upload_with(&address, &Access::from_env()?, Pace::default())?;
+    let upload = upload_with(&address, &Access::from_env()?, Pace::default(), stop)?;
     Ok(Box::new(Object(upload)))
 }
 
@@ -62,8 +63,8 @@ impl Destination for Object {
     }
 }
 
-fn upload_with(address: &Address, access: &Access, pace: Pace) -> Result<Upload> {
-    let client = Arc::new(Client::new(address, access, pace)?);
+fn upload_with(address: &Address, access: &Access, pace: Pace, stop: Stop) -> Result<Upload> {
+    let client = Arc::new(Client::new(address, access, pace, stop)?);
     if address.key.is_empty() {
         let problem = "this format writes one object. Name it: s3://BUCKET/pages.jsonl";
         return Err(client.fault("", StoreFault::Setting, problem));
@@ -72,8 +73,8 @@ fn upload_with(address: &Address, access: &Access, pace: Pace) -> Result<Upload>
 }
 
 /// Opens a prefix without a request, by the variables of the environment.
-pub(crate) fn prefix(address: &str) -> Result<Prefix> {
-    Prefix::open(&Address::parse(address)?, &Access::from_env()?, Pace::default())
+pub(crate) fn prefix(address: &str, stop: Stop) -> Result<Prefix> {
+    Prefix::open(&Address::parse(address)?, &Access::from_env()?, Pace::default(), stop)
 }
 
 /// Returns the address if the path is one of a store.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hapax_data::files::NewFile;
 
@@ -22,13 +24,14 @@ enum Place {
 
 impl Target {
     /// Returns the prefix of `s3://BUCKET/PREFIX`, and a folder for any other path. Credentials, region and endpoint
-    /// come from the variables `AWS_*` of the environment. Makes no request.
+    /// come from the variables `AWS_*` of the environment. Makes no request. When `stop` becomes true, the next write to
+    /// a store fails, and what was sent of the part is removed.
     ///
     /// # Errors
     /// If the address or a variable is not valid, or credentials are missing.
-    pub fn of_path(path: &Path) -> Result<Self> {
+    pub fn of_path(path: &Path, stop: Arc<AtomicBool>) -> Result<Self> {
         Ok(match store::address(path) {
-            Some(address) => Self(Place::Store(store::prefix(address)?)),
+            Some(address) => Self(Place::Store(store::prefix(address, stop)?)),
             None => path.into(),
         })
     }

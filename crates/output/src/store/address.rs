@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::limits::MAX_MESSAGE;
 use crate::error::{Error, Result, StoreFault};
 
 const SCHEME: &str = "s3://";
@@ -26,7 +27,11 @@ impl Address {
     /// If the bucket or the key is not valid. The message has no part of the address that could be a password.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let invalid = |problem: &str| Error::Store {
-            url: SCHEME.to_owned(),
+            // A text with `@` may have a password.
+            url: match text.contains('@') {
+                true => SCHEME.to_owned(),
+                false => text.chars().take(MAX_MESSAGE).collect(),
+            },
             fault: StoreFault::Setting,
             problem: problem.to_owned(),
         };

@@ -1,7 +1,9 @@
 //! A bucket: single requests, each of which waits for its answer.
 
 use std::future::Future;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 use bytes::Bytes;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
@@ -19,7 +21,7 @@ use super::access::Access;
 use super::address::Address;
 use super::fault::explain;
 use super::http::Connector;
-use super::limits::{ABORT_TIME, MAX_LIST_PAGES, Pace, RETRY_TIME};
+use super::limits::{ABORT_TIME, MAX_LIST_PAGES, Pace, RETRY_TIME, STOP_CHECK};
 use crate::error::{Error, Result, StoreFault};
 
 /// Marks the objects that an export wrote.
@@ -37,6 +39,7 @@ pub(crate) struct Client {
     secrets: Vec<String>,
     attempts: usize,
     pub(crate) pace: Pace,
+    stop: Stop,
 }
 
 impl std::fmt::Debug for Client {
@@ -55,8 +58,8 @@ impl Drop for Client {
 }
 
 impl Client {
-    /// Makes no request.
-    pub(crate) fn new(address: &Address, access: &Access, pace: Pace) -> Result<Self> {
+    /// Makes no request. Uploads fail when `stop` is true.
+    pub(crate) fn new(address: &Address, access: &Access, pace: Pace, stop: Stop) -> Result<Self> {
         let bucket = format!("s3://{}", address.bucket);
         let invalid = |problem: String| Error::Store {
             url: bucket.clone(),
@@ -106,7 +109,17 @@ impl Client {
             attempts: access.attempts,
             bucket,
             pace,
+            stop,
         })
+    }
+
+    /// Fails if the caller wants uploads to end.
+    pub(crate) fn check_stop(&self, key: &str) -> Result<()> {
+        let problem = "the export was stopped. Run the same command again";
+        match self.stop.load(Relaxed) {
+            true => Err(self.fault(key, StoreFault::Stopped, problem)),
+            false => Ok(()),
+        }
     }
 
     /// Returns the URL of an object, for messages.
@@ -132,19 +145,33 @@ impl Client {
         self.runtime.as_ref().map(|runtime| runtime.spawn(future))
     }
 
-    /// Waits for a request.
-    pub(crate) fn wait<T: Send + 'static>(
+    /// Waits for a request, or until the export is stopped.
+    fn wait<T: Send + 'static>(
         &self,
         key: &str,
         future: impl Future<Output = object_store::Result<T>> + Send + 'static,
+    ) -> Result<std::result::Result<T, S3Error>> {
+        self.wait_while(key, future, || self.check_stop(key))
+    }
+
+    fn wait_while<T: Send + 'static>(
+        &self,
+        key: &str,
+        future: impl Future<Output = object_store::Result<T>> + Send + 'static,
+        check: impl Fn() -> Result<()>,
     ) -> Result<std::result::Result<T, S3Error>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let task = self.spawn(async move {
             let _ = sender.send(future.await);
         });
-        let answer = task.and_then(|_| receiver.recv().ok());
-        answer
-            .ok_or_else(|| self.fault(key, StoreFault::Lost, "the request ended without an answer"))
+        while task.is_some() {
+            match receiver.recv_timeout(STOP_CHECK) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) => check()?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Err(self.fault(key, StoreFault::Lost, "the request ended without an answer"))
     }
 
     fn done<T: Send + 'static>(
@@ -158,6 +185,7 @@ impl Client {
     /// Lists the objects whose keys begin so, without those below a further slash: key and bytes.
     pub(crate) fn list(&self, begin: &str) -> Result<Vec<(String, u64)>> {
         let (mut found, mut token) = (Vec::new(), None);
+        let folder = begin.rsplit_once('/').map_or("", |(folder, _)| folder);
         for _ in 0..MAX_LIST_PAGES {
             let options = PaginatedListOptions {
                 delimiter: Some("/".into()),
@@ -166,7 +194,7 @@ impl Client {
             };
             let (s3, start) = (self.s3.clone(), begin.to_owned());
             let page =
-                self.done(begin, async move { s3.list_paginated(Some(&start), options).await })?;
+                self.done(folder, async move { s3.list_paginated(Some(&start), options).await })?;
             let objects = page.result.objects.into_iter();
             found.extend(objects.map(|object| (object.location.to_string(), object.size)));
             token = page.page_token;
@@ -257,7 +285,13 @@ impl Client {
         key: &str,
         chunk: JoinHandle<object_store::Result<PartId>>,
     ) -> Result<PartId> {
-        self.done(key, async move { chunk.await? })
+        let sending = chunk.abort_handle();
+        let sent = self.done(key, async move { chunk.await? });
+        if sent.is_err() {
+            // After a stop it may still be sent.
+            sending.abort();
+        }
+        sent
     }
 
     /// Makes the object of an upload appear.
@@ -285,7 +319,8 @@ impl Client {
             let late = |_| S3Error::Generic { store: "S3", source: "no answer in time".into() };
             tokio::time::timeout(ABORT_TIME, abort).await.map_err(late)?
         };
-        match self.wait(key, limited)? {
+        // It is limited by its time, and a stop must not prevent it.
+        match self.wait_while(key, limited, || Ok(()))? {
             Ok(()) | Err(S3Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.error(key, &error)),
         }
@@ -299,6 +334,9 @@ impl Client {
 fn mark() -> Attributes {
     Attributes::from_iter([(Attribute::Metadata(MARK.0.into()), MARK.1)])
 }
+
+/// True when uploads must end.
+pub(crate) type Stop = Arc<AtomicBool>;
 
 /// Shared by the uploads of an export.
 pub(crate) type SharedClient = Arc<Client>;

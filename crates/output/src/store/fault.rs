@@ -73,7 +73,7 @@ pub(crate) fn explain(
             format!(
                 "the store does not answer ({}). Check AWS_ENDPOINT_URL, AWS_REGION and the network, then run the \
                  same command",
-                plain(&root(error), secrets)
+                plain(&root(error), &[])
             ),
         ),
         _ if !answer.is_empty() => {

@@ -23,6 +23,8 @@ pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(10);
 pub(crate) const REQUEST_TIME: Duration = Duration::from_secs(60);
 /// Time to remove an upload from the store after an error.
 pub(crate) const ABORT_TIME: Duration = Duration::from_secs(5);
+/// Time between two looks whether the export is stopped while a request is waited for.
+pub(crate) const STOP_CHECK: Duration = Duration::from_millis(100);
 /// Bytes of an answer. A page of a list has at most 1,000 keys of 1 KiB, escaped.
 pub(crate) const MAX_ANSWER: usize = 8 << 20;
 /// Objects whose names begin as those of parts do.

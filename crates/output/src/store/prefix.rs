@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::access::Access;
 use super::address::Address;
-use super::client::{Client, SharedClient};
+use super::client::{Client, SharedClient, Stop};
 use super::limits::Pace;
 use super::upload::Upload;
 use crate::error::Result;
@@ -18,9 +18,9 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Makes no request.
-    pub(crate) fn open(address: &Address, access: &Access, pace: Pace) -> Result<Self> {
-        let client = Arc::new(Client::new(address, access, pace)?);
+    /// Makes no request. Uploads fail when `stop` is true.
+    pub(crate) fn open(address: &Address, access: &Access, pace: Pace, stop: Stop) -> Result<Self> {
+        let client = Arc::new(Client::new(address, access, pace, stop)?);
         let prefix =
             if address.key.is_empty() { String::new() } else { format!("{}/", address.key) };
         Ok(Self { client, prefix })

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs;
 use std::mem;
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ fn pace() -> Pace {
 
 fn prefix_with(server: &Server, address: &str, key: &str, pace: Pace) -> Prefix {
     let address = Address::parse(address).unwrap();
-    Prefix::open(&address, &access(server, key, 3), pace).unwrap()
+    Prefix::open(&address, &access(server, key, 3), pace, Stop::default()).unwrap()
 }
 
 fn prefix(server: &Server) -> Prefix {
@@ -207,18 +208,16 @@ fn an_upload_that_fails_is_removed_from_the_store() {
 #[test]
 fn a_request_is_repeated_after_a_failure_but_not_for_ever() {
     let server = Server::start();
-    let mut failures = 0;
+    // Each request fails when it is sent first.
+    let mut seen = BTreeSet::new();
     server.fail(move |request| {
-        failures += 1;
-        let (is_slow, is_lost, is_late) = (failures % 5 == 0, failures % 7 == 0, failures == 11);
-        match () {
-            () if is_slow && request.method != "DELETE" => {
-                Some(Fault::Answer(503, error("SlowDown", "wait")))
-            }
-            () if is_lost => Some(Fault::Close),
-            () if is_late => Some(Fault::Hang),
-            () => None,
-        }
+        let request = (request.method.clone(), request.key.clone(), request.query.clone());
+        let is_first = seen.insert(request);
+        is_first.then(|| match seen.len() {
+            11 => Fault::Hang,
+            number if number % 2 == 0 => Fault::Answer(503, error("SlowDown", "wait")),
+            _ => Fault::Close,
+        })
     });
     assert_eq!(export(&server).unwrap().rows, 200);
     assert_eq!(stored_rows(&server), 200);
@@ -252,8 +251,13 @@ fn a_wrong_bucket_and_refused_credentials_are_reported_before_a_page_is_read() {
     assert!(matches!(refused.into(), hapax_data::Error::Write(_)));
     // The same for a single object.
     let single = |address: &str, key| {
-        upload_with(&Address::parse(address).unwrap(), &access(&server, key, 2), pace())
-            .unwrap_err()
+        upload_with(
+            &Address::parse(address).unwrap(),
+            &access(&server, key, 2),
+            pace(),
+            Stop::default(),
+        )
+        .unwrap_err()
     };
     assert_eq!(fault_of(&single("s3://no-such-bucket/x", "KEYID")), StoreFault::Bucket);
     assert_eq!(fault_of(&single("s3://corpus/x", "OTHER")), StoreFault::Refused);
@@ -321,10 +325,50 @@ fn a_store_that_repeats_the_request_in_its_answers_reveals_no_secret() {
         });
         fault_of(&resume(&server).unwrap_err());
         let address = Address::parse("s3://corpus/x").unwrap();
-        fault_of(&upload_with(&address, &access(&server, "KEYID", 1), pace()).unwrap_err());
+        fault_of(
+            &upload_with(&address, &access(&server, "KEYID", 1), pace(), Stop::default())
+                .unwrap_err(),
+        );
     }
     let prefix = format!("{:?}", prefix(&server));
     assert!(!prefix.contains(SECRET) && !prefix.contains(TOKEN), "{prefix}");
+}
+
+#[test]
+fn a_stopped_export_is_removed_from_the_store_and_continues_later() {
+    let (server, stop) = (Server::start(), Stop::default());
+    let address = Address::parse("s3://corpus/a/b").unwrap();
+    let access = access(&server, "KEYID", 2);
+    let prefix = Prefix::open(&address, &access, pace(), Stop::clone(&stop)).unwrap();
+    let mut parts = Parts::resume(prefix, COLUMNS, LIMITS, "one").unwrap();
+    push(&mut parts, 100).unwrap();
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let stopped = push(&mut parts, usize::MAX).unwrap_err();
+    assert_eq!(fault_of(&stopped), StoreFault::Stopped);
+    drop(parts);
+    let kept = stored_rows(&server);
+    assert!(kept > 0 && server.state().uploads.is_empty());
+    assert_eq!(resume(&server).unwrap().written().rows, kept);
+    assert_eq!(export(&server).unwrap().rows, 200);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_store_that_hangs() {
+    let (server, stop) = (Server::start(), Stop::default());
+    let address = Address::parse("s3://corpus/x").unwrap();
+    let slow = Pace { request_time: Duration::from_secs(60), ..pace() };
+    let access = access(&server, "KEYID", 20);
+    let mut upload = upload_with(&address, &access, slow, Stop::clone(&stop)).unwrap();
+    server.fail(|request| request.query.contains_key("partNumber").then_some(Fault::Hang));
+    upload.write_all(b"text").unwrap();
+    let begun = Instant::now();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(fault_of(&upload.finish().unwrap_err()), StoreFault::Stopped);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(server.state().uploads.is_empty() && server.state().objects.is_empty());
 }
 
 #[test]
@@ -341,7 +385,8 @@ fn a_redirect_is_not_followed() {
 fn one_object_appears_when_it_is_finished_and_is_bounded() {
     let server = Server::start();
     let address = Address::parse(&format!("s3://{BUCKET}/x/pages.jsonl")).unwrap();
-    let begin = |pace| upload_with(&address, &access(&server, "KEYID", 2), pace).unwrap();
+    let begin =
+        |pace| upload_with(&address, &access(&server, "KEYID", 2), pace, Stop::default()).unwrap();
     let line = b"a line of a file that is longer than one chunk\n".repeat(30);
     let mut upload = begin(pace());
     for _ in 0..10 {

@@ -97,6 +97,7 @@ impl Upload {
 
 impl Write for Upload {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.client.check_stop(&self.key).map_err(io::Error::other)?;
         let size = self.client.pace.chunk;
         if self.chunk.is_empty() {
             self.chunk.reserve_exact(size);

@@ -45,12 +45,13 @@ pub(crate) enum Fault {
 }
 
 type Object = (Vec<u8>, Option<String>);
+type Unfinished = (String, Option<String>, BTreeMap<usize, Vec<u8>>);
 
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) objects: BTreeMap<String, Object>,
     /// Key, mark and chunks of unfinished uploads.
-    pub(crate) uploads: BTreeMap<String, (String, Option<String>, BTreeMap<usize, Vec<u8>>)>,
+    pub(crate) uploads: BTreeMap<String, Unfinished>,
     /// Method and target.
     pub(crate) log: Vec<String>,
     #[expect(clippy::type_complexity, reason = "used here only")]
