@@ -19,6 +19,9 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The caller ended the search.
+    #[error("the search was stopped")]
+    Stopped,
     /// There are more documents than 32-bit numbers.
     #[error("more than 4,294,967,295 documents. Search fewer at once")]
     TooMany,

@@ -1,6 +1,8 @@
 //! The batch job: collects words and anchors, and finds the maximal repeats of each anchor.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::anchors::{Anchor, anchors};
 use crate::bucket::{Bucket, Member};
@@ -14,6 +16,7 @@ use crate::options::{
 use crate::parts::{PARTS, Pair, Parts};
 use crate::repeats::repeats;
 use crate::runs::Runs;
+use crate::stop::Stop;
 use crate::types::Totals;
 use crate::words::Words;
 
@@ -30,6 +33,7 @@ pub struct Finder {
     words: Words,
     anchors: Parts,
     totals: Totals,
+    stop: Stop,
 }
 
 impl Finder {
@@ -44,17 +48,24 @@ impl Finder {
             words: Words::create(folder)?,
             anchors: Parts::create(folder)?,
             totals: Totals::default(),
+            stop: Stop::default(),
         })
+    }
+
+    /// Sets a flag: while it is true, the search ends with [`Error::Stopped`].
+    pub fn stops_at(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Stop(stop);
     }
 
     /// Adds a document: the hashes of its words. Equal hashes mean equal words.
     ///
     /// # Errors
-    /// From the temporary files, or if there are 2^32 documents.
+    /// From the temporary files, if there are 2^32 documents, or [`Error::Stopped`].
     ///
     /// # Complexity
     /// Expected linear in the words; 8 bytes on disk for a word, and about 3 for its anchors.
     pub fn add(&mut self, words: &[u64]) -> Result<()> {
+        self.stop.check()?;
         let document = u32::try_from(self.words.documents()).map_err(|_| Error::TooMany)?;
         let searched = words.get(..MAX_WORDS_PER_DOCUMENT).unwrap_or(words);
         self.totals.documents += 1;
@@ -96,7 +107,7 @@ impl Finder {
     /// Finds the passages of all added documents.
     ///
     /// # Errors
-    /// From the temporary files.
+    /// From the temporary files, or [`Error::Stopped`].
     ///
     /// # Complexity
     /// Sorts the anchors, and reads the words of those that occur on two documents.
@@ -105,6 +116,7 @@ impl Finder {
         self.anchors.flush()?;
         let mut runs = Runs::create(&self.folder)?;
         for part in 0..PARTS {
+            self.stop.check()?;
             let sorted = self.anchors.sorted(part)?;
             for equal in sorted.chunk_by(|a, b| a[0] == b[0]) {
                 if document_of(equal.first()) != document_of(equal.last()) {
@@ -115,7 +127,7 @@ impl Finder {
         drop(self.anchors);
         runs.flush()?;
         let reported = nested::reported(&runs, &self.options)?;
-        Ok(Found::new(self.options, self.words, runs, &reported, self.totals))
+        Ok(Found::new(self.options, (self.words, runs), &reported, self.totals, self.stop))
     }
 
     fn of_anchor(&mut self, equal: &[Pair], runs: &mut Runs) -> Result<()> {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use crate::error::Result;
 use crate::options::Options;
 use crate::runs::Runs;
+use crate::stop::Stop;
 use crate::types::{Passage, Place, Totals};
 use crate::words::Words;
 
@@ -16,15 +17,16 @@ pub struct Found {
     pub(crate) runs: Runs,
     passages: Vec<Passage>,
     totals: Totals,
+    pub(crate) stop: Stop,
 }
 
 impl Found {
     pub(crate) fn new(
         options: Options,
-        words: Words,
-        runs: Runs,
+        (words, runs): (Words, Runs),
         reported: &[usize],
         totals: Totals,
+        stop: Stop,
     ) -> Self {
         let mut passages: Vec<Passage> =
             reported.iter().filter_map(|run| runs.runs.get(*run).copied()).collect();
@@ -32,7 +34,7 @@ impl Found {
             let words = u64::from(passage.words) * u64::from(passage.documents - 1);
             (Reverse(words), Reverse(passage.words), passage.at)
         });
-        Self { options, words, runs, passages, totals }
+        Self { options, words, runs, passages, totals, stop }
     }
 
     /// Returns the passages: first those that repeat most words.

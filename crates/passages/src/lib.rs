@@ -4,6 +4,7 @@
 
 mod anchors;
 mod bucket;
+mod covered;
 mod error;
 mod finder;
 mod found;
@@ -17,9 +18,11 @@ mod range_min;
 mod repeats;
 mod runs;
 mod scratch;
+mod stop;
 mod types;
 mod words;
 
+pub use covered::Covered;
 pub use error::{Error, Result};
 pub use finder::Finder;
 pub use found::Found;

@@ -23,7 +23,7 @@ const MAX_INTERVALS: usize = 4096;
 const MOSTLY_EQUAL: f64 = 0.8;
 
 /// Common runs with another document: start in both, and length.
-type Seeds = Vec<(usize, usize, usize)>;
+pub(crate) type Seeds = Vec<(usize, usize, usize)>;
 
 impl Found {
     /// Calls `each` with each near pair and each contained document, in the order of documents: near pairs by their
@@ -41,23 +41,34 @@ impl Found {
         &self,
         mut each: impl FnMut(Shared) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
+        self.each_document(|document, intervals| {
+            let partners = self.partners(document, intervals)?;
+            if partners.is_empty() {
+                return Ok(());
+            }
+            let words = self.words.all(document)?;
+            for near in self.near(document, &words, &partners)? {
+                each(Shared::Near(near))?;
+            }
+            if let Some(part) = self.container(document, &words, &partners)? {
+                each(Shared::Part(part))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `each` with each document that has a run, and all its runs in the order of their starts.
+    pub(crate) fn each_document<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(u32, &[Interval]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         for part in 0..PARTS {
+            self.stop.check()?;
             let sorted = self.runs.by_document.sorted(part)?;
             for pairs in sorted.chunk_by(|a, b| a[0] >> 32 == b[0] >> 32) {
                 let intervals: Vec<Interval> = pairs.iter().copied().map(Interval::of).collect();
-                let Some(document) = intervals.first().map(|first| first.place.document) else {
-                    continue;
-                };
-                let partners = self.partners(document, &intervals)?;
-                if partners.is_empty() {
-                    continue;
-                }
-                let words = self.words.all(document)?;
-                for near in self.near(document, &words, &partners)? {
-                    each(Shared::Near(near))?;
-                }
-                if let Some(part) = self.container(document, &words, &partners)? {
-                    each(Shared::Part(part))?;
+                if let Some(first) = intervals.first() {
+                    each(first.place.document, &intervals)?;
                 }
             }
         }
@@ -65,7 +76,11 @@ impl Found {
     }
 
     /// Returns the documents with a common run, and these runs.
-    fn partners(&self, document: u32, intervals: &[Interval]) -> Result<BTreeMap<u32, Seeds>> {
+    pub(crate) fn partners(
+        &self,
+        document: u32,
+        intervals: &[Interval],
+    ) -> Result<BTreeMap<u32, Seeds>> {
         let mut partners: BTreeMap<u32, Seeds> = BTreeMap::new();
         for interval in intervals.iter().take(MAX_INTERVALS) {
             let Some(run) = self.runs.runs.get(interval.run) else { continue };
