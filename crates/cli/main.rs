@@ -63,7 +63,9 @@ fn main() -> ExitCode {
             if let Some(advice) = exit::advice(&error) {
                 output::error(&anyhow::anyhow!(advice));
             }
-            if let Some(hint) = exit::hint(code) {
+            // The error of a damaged reference says itself what to do.
+            let is_own = !format!("{error:#}").contains("--against ");
+            if let Some(hint) = exit::hint(code).filter(|_| is_own) {
                 output::error(&anyhow::anyhow!(hint));
             }
             ExitCode::from(code)

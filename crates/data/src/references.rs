@@ -112,14 +112,7 @@ impl References {
                 return Err(Error::Invalid(format!("--against {name}: {what}")));
             }
             if reference.recipe != recipe.name() {
-                return Err(Error::Invalid(format!(
-                    "--against {name}: its fingerprints have recipe {}, those of this job {}, and cannot be \
-                     compared. Build it again from its pages: `crawl pages`, or `crawl reference build`, with \
-                     --recipe {}",
-                    reference.recipe,
-                    recipe.name(),
-                    recipe.name()
-                )));
+                return Err(Error::Invalid(reference.other_recipe(recipe)));
             }
         }
         Ok(())
@@ -171,9 +164,37 @@ impl Reference {
             // A copy of a store alone: what is beside it belongs to something else.
             None => folder.join("texts"),
         };
-        readable_texts(&texts)?;
+        readable_texts(&name, &texts)?;
         let texts = TextStore::read_only(&texts);
         Ok(Self { name, folder, store, recipe, has_former, texts })
+    }
+
+    /// Describes that a job with another recipe cannot use it, and both ways out.
+    fn other_recipe(&self, wanted: Recipe) -> String {
+        let flag = match wanted == Recipe::default() {
+            true => String::new(),
+            false => format!(" --recipe {}", wanted.name()),
+        };
+        let archive = self.folder.parent().map(|data| data.join("pages"));
+        let build = match archive.filter(|pages| self.folder.ends_with("dedup") && pages.is_dir()) {
+            Some(pages) => format!("`crawl pages {} --data NEW{flag}`", pages.display()),
+            None => {
+                format!(
+                    "`crawl reference build FILES --data NEW{flag}` with the files of its texts"
+                )
+            }
+        };
+        // A recipe of another program, or of a version that is not supported any more.
+        let other_way = Recipe::parse(&self.recipe).map_or(String::new(), |recipe| {
+            format!(". Or run this job in a new data directory with --recipe {}", recipe.name())
+        });
+        format!(
+            "--against {}: its fingerprints have recipe {}, those of this job {}, and cannot be compared. Build the \
+             reference again by {build}, and give --against NEW{other_way}",
+            self.name,
+            self.recipe,
+            wanted.name(),
+        )
     }
 
     fn find(
@@ -263,7 +284,7 @@ fn no_store(path: &Path) -> Error {
 }
 
 /// Checks that the texts, if there are any, can be opened. Otherwise sketches would decide without notice.
-fn readable_texts(folder: &Path) -> Result<()> {
+fn readable_texts(name: &str, folder: &Path) -> Result<()> {
     let mut exist = [false; 2];
     for (name, exists) in ["data", "places"].iter().zip(&mut exist) {
         let path = folder.join(name);
@@ -273,11 +294,15 @@ fn readable_texts(folder: &Path) -> Result<()> {
             Err(error) => return Err(unreadable(&path, &error)),
         }
     }
-    match exist {
-        [true, false] => Err(Error::Damaged(format!("{}/places is missing", folder.display()))),
-        [false, true] => Err(Error::Damaged(format!("{}/data is missing", folder.display()))),
-        _ => Ok(()),
-    }
+    let missing = match exist {
+        [true, false] => "places",
+        [false, true] => "data",
+        _ => return Ok(()),
+    };
+    Err(Error::Damaged(format!(
+        "--against {name}: {0}/{missing} is missing. Restore it from a backup, or delete {0}: then sketches decide",
+        folder.display()
+    )))
 }
 
 /// Returns the error of a reference's store.

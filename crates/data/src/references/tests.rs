@@ -128,7 +128,17 @@ fn what_is_not_a_readable_store_is_refused_by_name() {
     fits.must_fit(Recipe::default(), &folder.path().join("own")).unwrap();
     let other = Recipe::parse("token-window-4").unwrap();
     let refused = fits.must_fit(other, &folder.path().join("own")).unwrap_err().to_string();
-    assert!(refused.contains(other.name()) && refused.contains(Recipe::default().name()));
+    let build = format!("reference build FILES --data NEW --recipe {}`", other.name());
+    let run = format!("new data directory with --recipe {}", Recipe::default().name());
+    assert!(refused.contains(&build) && refused.ends_with(&run), "{refused}");
+    // With an archive, the command reads it.
+    std::fs::create_dir(data.join("pages")).unwrap();
+    let refused = fits.must_fit(other, &folder.path().join("own")).unwrap_err().to_string();
+    assert!(
+        refused.contains("`crawl pages ") && refused.contains("/pages --data NEW"),
+        "{refused}"
+    );
+    std::fs::remove_dir(data.join("pages")).unwrap();
     let itself = fits.must_fit(Recipe::default(), &data.join("dedup")).unwrap_err().to_string();
     assert!(itself.contains("the data directory of the job itself"), "{itself}");
     // Each part that is missing or damaged.
