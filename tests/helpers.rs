@@ -197,7 +197,7 @@ impl Bench {
     pub(crate) fn agrees(&self, what: &str) {
         let pages = self.object(&["status", "--json"])["pages"].take();
         let stats = self.object(&["duplicates", "stats", "--json"]);
-        for kind in ["exact", "near", "canonical"] {
+        for kind in ["exact", "near", "canonical", "part"] {
             let logged = stats["kinds"][kind].as_u64().unwrap_or(0);
             assert_eq!(pages[kind], logged, "{what}: {kind} in {stats}");
         }
@@ -228,7 +228,7 @@ impl Bench {
         let number = |value: &Value| value.as_u64().unwrap();
         let pages = &status["pages"];
         let discarded: u64 =
-            ["exact", "near", "canonical"].iter().map(|kind| number(&pages[kind])).sum();
+            ["exact", "near", "canonical", "part"].iter().map(|kind| number(&pages[kind])).sum();
         let told = [discarded, number(&pages["alias"]), number(&pages["discarded_bytes"])];
         let log = ["discarded", "aliases", "bytes"].map(|name| number(&stats[name]));
         assert_eq!(told, log, "{when}: {status} {stats}");

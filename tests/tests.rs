@@ -86,6 +86,7 @@ mod sitemaps;
 // Every reason of skipped.jsonl.
 mod skipped;
 // Hosts that do not answer.
+mod parts;
 mod passages;
 mod politeness;
 // Queue limits of one host and of all.

@@ -106,7 +106,7 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
 }
 
 /// The settings that apply to stored pages. The rest concerns fetching.
-pub(crate) const OF_STORED_PAGES: [&str; 25] = [
+pub(crate) const OF_STORED_PAGES: [&str; 26] = [
     "max_pages",
     "max_bytes",
     "time_limit",
@@ -129,6 +129,7 @@ pub(crate) const OF_STORED_PAGES: [&str; 25] = [
     "similarity_same_host",
     "policy",
     "recipe",
+    "parts",
     "against",
     "against_mark",
     "no_warc",
@@ -136,12 +137,13 @@ pub(crate) const OF_STORED_PAGES: [&str; 25] = [
 ];
 
 /// The settings that apply to decisions about texts.
-const OF_TEXTS: [&str; 7] = [
+const OF_TEXTS: [&str; 8] = [
     "distance",
     "similarity",
     "similarity_same_host",
     "policy",
     "recipe",
+    "parts",
     "against",
     "against_mark",
 ];

@@ -11,7 +11,7 @@ use hapax_url::{GivenRules, ScopeKind};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
-use crate::settings::{ScopeName, Settings};
+use crate::settings::{PartsRule, ScopeName, Settings};
 use hapax_data::units::{Limit, Size, Time};
 
 /// A limit that is set and not `none`.
@@ -83,6 +83,7 @@ impl Settings {
             },
             dust: self.dust()?,
             decision: self.decision()?,
+            discard_parts: self.duplicates.parts == Some(PartsRule::Discard),
             against: self.against(),
             revisits: self.revisits()?,
             storage: Storage {
@@ -130,6 +131,9 @@ impl Settings {
             return Err(coded(USAGE, crate::cluster::WITHOUT));
         }
         let config = self.config()?;
+        if shared && config.discard_parts {
+            return Err(coded(USAGE, "--parts discard does not work with --cluster. Remove it"));
+        }
         if shared && !config.against.stores.is_empty() {
             return Err(coded(USAGE, "--against does not work with --cluster. Remove it"));
         }

@@ -49,6 +49,16 @@ pub(crate) enum PolicyName {
     Simhash,
 }
 
+/// What happens to pages that are a part of another page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PartsRule {
+    /// They stay; `duplicates passages --kind part` lists them
+    Keep,
+    /// They are discarded at the end of the run
+    Discard,
+}
+
 impl Settings {
     /// The non-empty values of a list.
     pub(crate) fn list(values: &Option<Vec<String>>) -> impl Iterator<Item = &String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hapax_crawl::{HostLine, Stop, Summary};
-use hapax_data::SkipReason;
+use hapax_data::{PageCounts, SkipReason};
 
 use crate::exit::{COMPLETE, NO_SEED, STOPPED};
 use crate::output::{bytes, duration, escape, number};
@@ -92,6 +92,14 @@ fn print_failed_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Resul
     Ok(())
 }
 
+/// The counts of discarded pages by kind; of parts, if there are any.
+pub(crate) fn by_kind(pages: &PageCounts) -> String {
+    let [exact, near, canonical] = [pages.exact, pages.near, pages.canonical].map(number);
+    let part =
+        if pages.part > 0 { format!(", part {}", number(pages.part)) } else { String::new() };
+    format!("exact {exact}, near {near}, canonical {canonical}{part}")
+}
+
 pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let pages = &summary.pages;
@@ -107,11 +115,9 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
     writeln!(out, "  indexed      {:>9}", number(pages.indexed))?;
     writeln!(
         out,
-        "  discarded    {:>9}   exact {}, near {}, canonical {}; {} of page bodies",
+        "  discarded    {:>9}   {}; {} of page bodies",
         number(pages.discarded()),
-        number(pages.exact),
-        number(pages.near),
-        number(pages.canonical),
+        by_kind(pages),
         bytes(pages.discarded_bytes),
     )?;
     if pages.alias > 0 {

@@ -185,10 +185,10 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
     let answer = change(data, &Request::Keep { ids: vec![entry.id] })?;
     let other = line(&entry.of.url, 150);
     let back = shell_path(Path::new(&other));
-    if entry.against.is_some() {
+    if !entry.can_replace_other() {
         let (id, data) = (entry.id, shell_path(data));
         let done = format!(
-            "{} is now kept; the reference has its page too. To undo: crawl duplicates restore {id} --undo --data {data}",
+            "{} is now kept; the other page stays too. To undo: crawl duplicates restore {id} --undo --data {data}",
             number(answer.done)
         );
         return told(&answer, &done, quiet);

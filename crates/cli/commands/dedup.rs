@@ -70,6 +70,7 @@ pub(super) fn run(
         }
         out.flush()?;
     }
+    line.discard_parts()?;
     line.close()?;
     Ok(if bad { BAD_INPUT } else { COMPLETE })
 }

@@ -98,6 +98,7 @@ fn fate(Shown { entry, leads_to, gone, .. }: &Shown) -> String {
         ("alias", _) if *gone => format!("a redirect to {of}, which has no stored page now"),
         ("alias", Some(target)) => format!("a redirect to {target}, represented by {of}"),
         ("alias", None) => format!("a redirect to {of}"),
+        ("part", _) => format!("discarded, a part of {of}"),
         _ if *gone => format!("discarded, a duplicate of {of}, which is no longer stored"),
         _ => format!("discarded, a duplicate of {of}"),
     }
@@ -109,7 +110,8 @@ fn decided(shown: &Shown) -> String {
         return fate(shown);
     }
     let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));
-    format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, entry.reason())
+    let relation = if entry.kind == DuplicateKind::Part { "" } else { " duplicate" };
+    format!("{}{relation} of {}{number}: {}", entry.kind, entry.of.url, entry.reason())
 }
 
 /// A stored page by its URL, and what was decided about it.

@@ -26,8 +26,8 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let rows = Rows::open(data)?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let mut hosts: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    // Other crawls cannot fetch the pages of a reference.
-    for row in rows.discarded().filter(|row| !row.is_alias() && !row.is_against()) {
+    // Other crawls cannot fetch the pages of a reference, and a part is not the same page.
+    for row in rows.discarded().filter(|r| !r.is_alias() && !r.is_against() && !r.is_part()) {
         hosts.entry(rows.host(row)).or_default().push(row);
     }
     let name = || file.display().to_string();

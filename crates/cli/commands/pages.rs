@@ -18,7 +18,7 @@ use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
 use crate::output::{duration, escape, number, shortened};
 use crate::settings::Settings;
 use crate::signals::interrupted;
-use crate::summary::way_on;
+use crate::summary::{by_kind, way_on};
 use hapax_crawl::import::Source;
 use hapax_crawl::import::{MAX_WAITING, Refused, Revisit, Revisits, holds_payload, page_of};
 use hapax_crawl::{Offline, OfflineCounts, OfflineParts, StoredPage};
@@ -97,15 +97,13 @@ fn report(
     let [bad, left_out, links] = inputs;
     let took = took.max(Duration::from_millis(1));
     println(&format!(
-        "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   exact {}, near {}, canonical {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
+        "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
         number(counts.decided),
         duration(took),
         counts.decided as f64 / took.as_secs_f64(),
         number(pages.indexed),
         number(pages.discarded()),
-        pages.exact,
-        pages.near,
-        pages.canonical,
+        by_kind(pages),
         number(counts.known),
         number(counts.skipped),
         number(bad),

@@ -50,7 +50,7 @@ fn search(args: &SearchArgs, limit: usize) -> Result<Found> {
             found.copies.extend(hits.iter().filter_map(own));
         } else {
             // Any of them may contain a page's copies.
-            for row in rows.discarded().filter(|row| !row.is_alias()) {
+            for row in rows.discarded().filter(|row| !row.is_alias() && !row.is_part()) {
                 *found.copies.entry(rows.entry(row)?.of.url).or_default() += 1;
             }
         }

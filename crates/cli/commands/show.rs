@@ -107,7 +107,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if restored.is_none() && entry.kind != DuplicateKind::Alias && !gone {
         let (id, data) = (entry.id, shell_path(data));
         writeln!(out, "\nTo keep both pages:    crawl duplicates restore {id} --data {data}")?;
-        if entry.against.is_none() {
+        if entry.can_replace_other() {
             writeln!(out, "To keep the other one: crawl duplicates keep {id} --data {data}")?;
         }
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde::{Deserialize, Serialize};
 
-use super::{PolicyName, ScopeName};
+use super::{PartsRule, PolicyName, ScopeName};
 use hapax_data::units::{Limit, Size, Time, check_count};
 
 /// Separates list values in the environment, because regular expressions and headers may contain any other character.
@@ -187,6 +187,9 @@ pub(crate) struct Duplicates {
     /// Recipe of the fingerprints; all runs in a data directory need the same [default: content-words-tf]
     #[arg(long, env = "HAPAX_RECIPE", value_name = "NAME")]
     pub(crate) recipe: Option<String>,
+    /// At the end of the run, discard or keep pages that are a part of a longer kept page [default: keep]
+    #[arg(long, env = "HAPAX_PARTS", value_name = "WHAT")]
+    pub(crate) parts: Option<PartsRule>,
     /// Discard pages that this data directory (or its dedup/) has; it is only read (repeatable)
     #[arg(long, env = "HAPAX_AGAINST", value_delimiter = LINE, value_name = "STORE", value_parser = absolute)]
     pub(crate) against: Option<Vec<PathBuf>>,

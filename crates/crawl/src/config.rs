@@ -46,6 +46,9 @@ pub struct Config {
     pub dust: Dust,
     /// Fingerprints and thresholds.
     pub decision: Decision,
+    /// Discard kept pages that are a part of another kept page, at the end of each run. They have log lines, but no
+    /// [`Event`](crate::Event). Default off.
+    pub discard_parts: bool,
     /// Stores of other crawls to compare with.
     pub against: Against,
     /// Stores to write.
@@ -268,6 +271,7 @@ impl Default for Config {
             sitemaps: Some(SitemapLimits::default()),
             dust: Dust::default(),
             decision: Decision::default(),
+            discard_parts: false,
             against: Against::default(),
             storage: Storage::default(),
             revisits: Revisits::default(),

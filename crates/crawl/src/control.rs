@@ -1,7 +1,7 @@
 //! Signals between scheduler and commit thread, and the handle that stops a crawl.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use tokio::sync::{Notify, watch};
 
@@ -31,11 +31,15 @@ pub(crate) enum Asked {
 
 /// Stops a crawl from any thread. Nothing is lost: the crawl can be resumed.
 #[derive(Clone, Debug)]
-pub struct StopHandle(Arc<watch::Sender<Asked>>);
+pub struct StopHandle {
+    asked: Arc<watch::Sender<Asked>>,
+    /// Whether a stop was requested, for work without an event loop.
+    flag: Arc<AtomicBool>,
+}
 
 impl Default for StopHandle {
     fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(Asked::No)))
+        Self { asked: Arc::new(watch::Sender::new(Asked::No)), flag: Arc::default() }
     }
 }
 
@@ -51,12 +55,17 @@ impl StopHandle {
     }
 
     fn ask(&self, asked: Asked) {
-        self.0.send_modify(|now| *now = asked.max(*now));
+        self.flag.store(true, Relaxed);
+        self.asked.send_modify(|now| *now = asked.max(*now));
+    }
+
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
     }
 
     /// Waits until a stop of at least this urgency is requested.
     pub(crate) async fn asked(&self, least: Asked) {
-        let mut changes = self.0.subscribe();
+        let mut changes = self.asked.subscribe();
         // Cannot fail: the sender is in this handle.
         let _ = changes.wait_for(|asked| *asked >= least).await;
     }

@@ -179,6 +179,11 @@ impl CrawlBuilder {
         if self.recrawl && self.cluster.is_some() {
             return Err(Error::config("recrawl", "a crawl with a cluster cannot start a recrawl"));
         }
+        if self.config.discard_parts && self.cluster.is_some() {
+            let why =
+                "it does not work with a cluster: a worker has only its own pages. Leave it out";
+            return Err(Error::config("discard_parts", why));
+        }
         if !self.config.against.stores.is_empty() && self.cluster.is_some() {
             return Err(Error::config("against", "it does not work with a cluster. Leave it out"));
         }
@@ -293,6 +298,8 @@ impl Crawl {
         committer.look.pace = config.revisits.pace();
         let parts = (rules, url_rules, starts, feeds);
         let mut writer = writer_of(committer, parts, (&frontier, &stats), &config, data.root())?;
+        let handle = StopHandle::default();
+        writer.parts = config.discard_parts.then(|| handle.flag());
         writer.begin(&seeds, &identity, &retry)?;
         begin_run(&writer, recrawl, if recrawl { begins_again } else { was_finished })?;
         let due = due.then_some(&config.revisits);
@@ -309,7 +316,7 @@ impl Crawl {
             control: Arc::clone(&writer.control),
             writer,
             received,
-            handle: StopHandle::default(),
+            handle,
             looks_again,
         })
     }
@@ -345,7 +352,17 @@ impl Crawl {
                 }
             }
         };
-        let joined = tokio::task::spawn_blocking(move || commit_thread.join()).await;
+        let mut joining = tokio::task::spawn_blocking(move || commit_thread.join());
+        // The search for parts of pages may take minutes.
+        let joined = loop {
+            tokio::select! {
+                joined = &mut joining => break joined,
+                () = &mut shutdown, if !asked => {
+                    asked = true;
+                    self.handle.stop();
+                }
+            }
+        };
         let ended = joined.map_err(|_| Error::Panicked)?.map_err(|_| Error::Panicked)?;
         let (ended, failure) = match ended {
             Ok(ended) => (ended, None),
@@ -356,6 +373,7 @@ impl Crawl {
             (_, Some(_)) => Stop::Write,
         };
         let stop = match stop {
+            Stop::Complete if ended.parts_stopped => Stop::Signal,
             Stop::Complete if stats.dropped_hosts.load(Relaxed) > 0 => Stop::Queue,
             Stop::Complete if stats.full_hosts.load(Relaxed) > 0 => Stop::QueueFull,
             stop => stop,
@@ -416,6 +434,7 @@ fn writer_of(
         root: root.to_owned(),
         seeds,
         links_only: config.storage.links_only,
+        parts: None,
         max_redirects: config.max_redirects,
         cookie_walls: CookieWalls::new(config.requests.cookies),
         patterns: Patterns::new(config.dust.clone()),

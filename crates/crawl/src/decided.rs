@@ -166,8 +166,7 @@ impl Committer {
     /// Keeps the page of a row instead of the page that it duplicates.
     fn keep_instead(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
         let (mut entry, written) = self.row(rows, id)?;
-        if entry.against.is_some() {
-            // No other page leaves: references are only read.
+        if !entry.can_replace_other() {
             return self.restore(rows, texts, id, by);
         }
         // The representative may have changed since the rows were read.
@@ -230,6 +229,14 @@ impl Committer {
         copies: Vec<Row>,
         (gone, by): (&str, DecidedBy),
     ) -> Result<bool> {
+        let (parts, copies): (Vec<Row>, Vec<Row>) = copies.into_iter().partition(Row::is_part);
+        for row in parts {
+            // It has less than the removed page, and is no duplicate without it.
+            let url = rows.entry(&row)?.url;
+            if !self.logs.decisions.forgotten(&url, rows.host(&row)) {
+                let _ = settled(self.restore(rows, texts, row.id, DecidedBy::Parts))?;
+            }
+        }
         let mut ranked = Vec::new();
         let site = site_of(Url::parse(gone).ok().as_ref(), gone.as_bytes());
         for row in copies {
@@ -306,10 +313,23 @@ impl Committer {
             return Ok(());
         };
         let (kept, other_page) = (texts.page(own), texts.page(other));
-        self.forget(own)?;
-        self.forget_validators(&String::from_utf8_lossy(key));
-        let id = self.store.insert_record(&record, Some(other))?;
-        let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
+        self.leave_for(&record, other, DecidedBy::Recheck, |committer, id| {
+            committer.line(&record, id, kept, &other_record, other, other_page, Some(near))
+        })
+    }
+
+    /// Makes a kept page a duplicate of the kept page `other`. `line` describes it under its new number.
+    pub(super) fn leave_for(
+        &mut self,
+        record: &Record,
+        other: u64,
+        by: DecidedBy,
+        line: impl FnOnce(&Self, u64) -> Discarded,
+    ) -> Result<()> {
+        self.forget(record.id)?;
+        self.forget_validators(&String::from_utf8_lossy(&record.key));
+        let id = self.store.insert_record(record, Some(other))?;
+        let line = line(self, id);
         self.count(line.kind, 1, line.bytes);
         self.logs.discarded.append(&line)?;
         self.event_discarded(&line)?;
@@ -317,8 +337,8 @@ impl Committer {
         self.decide(&Decision {
             of: Some(line.url),
             new_id: Some(other),
-            old_id: Some(own),
-            ..Decision::new(now(), Action::Keep, line.of.url, DecidedBy::Recheck)
+            old_id: Some(record.id),
+            ..Decision::new(now(), Action::Keep, line.of.url, by)
         })
     }
 

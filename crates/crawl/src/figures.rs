@@ -86,6 +86,7 @@ impl Figures {
             ("near", pages.near),
             ("canonical", pages.canonical),
             ("alias", pages.alias),
+            ("part", pages.part),
         ];
         let _ = writeln!(
             text,

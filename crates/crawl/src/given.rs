@@ -76,7 +76,7 @@ pub fn lost_pages(
         }
     }
     let heads = Heads::new(rows, Some(store));
-    for row in rows.discarded().filter(|row| !row.is_alias()) {
+    for row in rows.discarded().filter(|row| !row.is_alias() && !row.is_part()) {
         if affected.is_empty() {
             break;
         }

@@ -46,6 +46,7 @@ mod offline;
 mod origins;
 mod page;
 mod page_events;
+mod part_pages;
 mod patterns;
 mod reach;
 mod received;

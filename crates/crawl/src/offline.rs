@@ -99,6 +99,7 @@ pub struct Offline {
     counts: OfflineCounts,
     stopped: Option<Stop>,
     interrupted: Arc<AtomicBool>,
+    discards_parts: bool,
 }
 
 impl Offline {
@@ -144,6 +145,7 @@ impl Offline {
             counts: OfflineCounts::default(),
             stopped: None,
             interrupted: Arc::default(),
+            discards_parts: config.discard_parts,
         })
     }
 
@@ -341,10 +343,23 @@ impl Offline {
         self.flush()?;
         self.committer.apply_spool()?;
         self.committer.commit(true)?;
+        self.discard_parts()?;
         self.committer.save_counts(&self.data)?;
         self.save_summary(self.stopped)?;
         self.committer.close()?;
         Ok((self.counts, self.stats.pages(), self.stopped))
+    }
+
+    /// With [`Config::discard_parts`], discards pages that are a part of another page. [`finish`](Self::finish) calls
+    /// it too.
+    ///
+    /// # Errors
+    /// An error of the stores.
+    pub fn discard_parts(&mut self) -> Result<()> {
+        if self.discards_parts && !self.committer.discard_parts(&self.interrupted)? {
+            self.stop();
+        }
+        Ok(())
     }
 
     /// Writes summary.json, also after commits, so that `status` can read it after a kill. Does not replace the

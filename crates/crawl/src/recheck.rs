@@ -167,6 +167,10 @@ impl<'r> Replay<'r> {
             // A reference has it. References are not read here.
             return Ok(());
         }
+        if discarded && self.stored.is_part(&record) {
+            // The search for parts decided, not the thresholds.
+            return Ok(());
+        }
         let own = self.stored.of(&record)?;
         let best = if settled && !discarded {
             self.settled.insert(record.id);
@@ -327,6 +331,12 @@ impl StoredTexts<'_> {
 }
 
 impl StoredTexts<'_> {
+    /// Returns whether a page was discarded as a part of another one.
+    fn is_part(&self, record: &Record) -> bool {
+        let row = self.newest.get(&*String::from_utf8_lossy(&record.key));
+        row.and_then(|row| self.rows.by_id(*row)).is_some_and(|row| row.is_part())
+    }
+
     /// Returns whether a page names itself as canonical, and its bytes.
     fn details(&self, record: &Record) -> Result<(bool, u64)> {
         if record.of.is_none() {

@@ -1,14 +1,17 @@
 //! Measures `crawl duplicates passages` on a synthetic store: pages of 500 words, with planted copies.
 //!
 //! `passages_bench DIR PAGES` writes a data directory, unless DIR exists, and searches it. Prints times, the peak of
-//! anonymous memory, and how many of the planted copies were found.
+//! anonymous memory, and how many of the planted copies were found. Then it searches for the pages that `--parts
+//! discard` would discard.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use hapax_data::{PackedText, PassageKind, PassageOptions, Passages, TextStore};
+use hapax_data::{
+    Decisions, PackedText, PassageKind, PassageOptions, Passages, TextStore, find_parts,
+};
 use hapax_dedup::{Document, Fingerprint, Options, Store};
 use hapax_page::comparison::{Compared, PageText};
 
@@ -148,10 +151,15 @@ fn search(folder: &Path, pages: u64) -> Outcome {
         },
     )?;
     let seconds = start.elapsed().as_secs_f64();
+    let listed = peak.swap(0, Relaxed);
+    drop(passages);
+    let start = Instant::now();
+    let parts = find_parts(folder, &Decisions::default(), &Arc::default())?.unwrap_or_default();
+    let parts_took = start.elapsed().as_secs_f64();
     done.store(true, Relaxed);
     let _ = sampler.join();
     let counts = |kind| (1..pages).filter(|page| planted(*page).0 == kind).count();
-    println!("all lines: {seconds:.1} s, peak RssAnon {} MiB", peak.load(Relaxed) >> 10);
+    println!("all lines: {seconds:.1} s, peak RssAnon {} MiB", listed >> 10);
     println!("{totals:?}");
     println!(
         "planted and found: copied {} {}, near {} {}, part {} {}",
@@ -162,7 +170,22 @@ fn search(folder: &Path, pages: u64) -> Outcome {
         counts(Planted::Part),
         found[2]
     );
+    let right = parts.iter().filter(|part| is_of(&part.key, &part.of)).count();
+    println!(
+        "parts to discard: {} in {parts_took:.1} s, {right} of them as planted, peak RssAnon {} MiB",
+        parts.len(),
+        peak.load(Relaxed) >> 10
+    );
     Ok(())
+}
+
+/// Returns whether a page was planted as a part of the other one.
+fn is_of(part: &[u8], whole: &[u8]) -> bool {
+    let [part, whole] = [part, whole].map(|key| {
+        let number = String::from_utf8_lossy(key).rsplit('/').next().map(str::to_owned);
+        number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(u64::MAX)
+    });
+    planted(part) == (Planted::Part, whole)
 }
 
 /// Returns the anonymous memory of this process in KiB.

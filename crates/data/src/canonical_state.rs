@@ -66,6 +66,8 @@ pub enum Relation {
     Pagination,
     /// A redirect.
     Redirect,
+    /// A part of the kept page.
+    Part,
 }
 
 impl Relation {
@@ -76,6 +78,7 @@ impl Relation {
             Self::Translation => "translation",
             Self::Pagination => "pagination",
             Self::Redirect => "redirect",
+            Self::Part => "part",
         }
     }
 }
@@ -171,6 +174,8 @@ pub fn declared_in(
         let causes = rows.entry(row)?.cause;
         let relation = if row.is_alias() {
             Relation::Redirect
+        } else if row.is_part() {
+            Relation::Part
         } else if translations.contains(line.url.as_str()) {
             Relation::Translation
         } else if causes.iter().any(|cause| cause == "pagination") {

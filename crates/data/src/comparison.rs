@@ -44,6 +44,7 @@ pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> Co
             jaccard: Some(round(difference.jaccard())),
             containment: Some(difference.containment().map(round)),
             difference: outcome.summaries(page, kept).into_iter().map(item).collect(),
+            part: None,
         },
     }
 }

@@ -138,10 +138,11 @@ impl<'s> Corpus<'s> {
         Ok(())
     }
 
-    /// Returns whether a row is a copy: its page is discarded now, is no redirect, and no other directory keeps it.
+    /// Returns whether a row is a copy: its page is discarded now, is no redirect and no part, and no
+    /// other directory keeps it.
     pub fn is_copy(&self, dir: usize, row: &Row) -> bool {
         let discarded = self.heads.get(dir).is_some_and(|heads| heads.rows.is_discarded(row));
-        discarded && !row.is_alias() && !self.kept_keys.contains(&row.key())
+        discarded && !row.is_alias() && !row.is_part() && !self.kept_keys.contains(&row.key())
     }
 
     /// Returns the name of the page that represents a discarded row now, if one is kept: its number or, with several

@@ -15,6 +15,8 @@ pub struct LogCounts {
     pub near: u64,
     /// Discarded pages that declare the other page as canonical.
     pub canonical: u64,
+    /// Discarded pages that are a part of another page.
+    pub part: u64,
     /// URLs that redirect to another page.
     pub alias: u64,
     /// Bytes of the discarded bodies.
@@ -37,6 +39,7 @@ impl LogCounts {
                     continue;
                 }
                 DuplicateKind::Near => counts.near += 1,
+                DuplicateKind::Part => counts.part += 1,
             }
             counts.bytes += u64::from(row.bytes);
             *hosts.entry(row.host).or_default() += 1;
@@ -51,6 +54,6 @@ impl PageCounts {
     /// Takes the counts of discarded pages from the log.
     pub const fn take(&mut self, log: &LogCounts) {
         (self.exact, self.near, self.canonical) = (log.exact, log.near, log.canonical);
-        (self.alias, self.discarded_bytes) = (log.alias, log.bytes);
+        (self.part, self.alias, self.discarded_bytes) = (log.part, log.alias, log.bytes);
     }
 }

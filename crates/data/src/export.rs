@@ -200,10 +200,10 @@ pub struct Export<'s> {
     clean: bool,
 }
 
-/// Returns the number of discarded pages, without redirects, by kept page.
+/// Returns the number of discarded copies, without redirects and parts, by kept page.
 pub fn copies(rows: &Rows) -> HashMap<u64, u64> {
     let mut copies = HashMap::new();
-    for row in rows.discarded().filter(|row| !row.is_alias()) {
+    for row in rows.discarded().filter(|row| !row.is_alias() && !row.is_part()) {
         *copies.entry(rows.kept_for(row).0).or_default() += 1;
     }
     copies

@@ -14,11 +14,13 @@ pub enum DuplicateKind {
     Canonical,
     /// The URL redirects to the other page.
     Alias,
+    /// Almost all of the text is a part of the other page, which is longer (`--parts discard`).
+    Part,
 }
 
 impl DuplicateKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Exact, Self::Near, Self::Canonical, Self::Alias];
+    pub const ALL: [Self; 5] = [Self::Exact, Self::Near, Self::Canonical, Self::Alias, Self::Part];
 
     /// Returns the name in the log.
     pub const fn as_str(self) -> &'static str {
@@ -27,6 +29,7 @@ impl DuplicateKind {
             Self::Near => "near",
             Self::Canonical => "canonical",
             Self::Alias => "alias",
+            Self::Part => "part",
         }
     }
 
@@ -42,6 +45,7 @@ impl DuplicateKind {
             Self::Near => 1,
             Self::Canonical => 2,
             Self::Alias => 3,
+            Self::Part => 4,
         }
     }
 
@@ -69,6 +73,8 @@ pub enum DecidedBy {
     Recheck,
     /// A page that was fetched again and had changed.
     Crawl,
+    /// The search for pages that are a part of another one.
+    Parts,
 }
 
 #[cfg(test)]

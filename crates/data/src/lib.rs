@@ -92,7 +92,7 @@ pub use hapax_page::texts::{PackedText, TextStore};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{
     Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence, PageLinks,
-    SitemapPart, Skipped,
+    PartEvidence, SitemapPart, Skipped,
 };
 pub use log::{Committed, Log};
 pub use log_stats::{HostStats, LogStats, SIMILARITY_CLASSES};
@@ -101,7 +101,8 @@ pub use page_counts::PageCounts;
 pub use page_meta::PageMeta;
 pub use page_texts::TextSources;
 pub use passages::{
-    PassageKind, PassageLine, PassageOptions, PassagePlace, PassageTotals, Passages,
+    FoundPart, PassageKind, PassageLine, PassageOptions, PassagePlace, PassageTotals, Passages,
+    find_parts,
 };
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,

@@ -61,7 +61,7 @@ pub struct Discarded {
     /// The result of comparing the texts, if any; `differences` belong to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedTexts>,
-    /// `jaccard`, `containment` and `difference`.
+    /// `jaccard`, `containment`, `difference` and `part`.
     #[serde(flatten)]
     pub differences: Differences,
     /// Page type, see [`PageMeta`](crate::PageMeta).
@@ -140,6 +140,24 @@ pub struct Differences {
     /// The differences, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub difference: Vec<DifferenceItem>,
+    /// Of a page of kind `part`: how much of it the kept page has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartEvidence>,
+}
+
+/// Evidence that a page is a part of the kept page. Words that the site repeats on three or more pages do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartEvidence {
+    /// Words of the discarded page.
+    pub words: u32,
+    /// Words of the kept page.
+    pub of_words: u32,
+    /// Words of the discarded page in runs of at least 40 words that the kept page has too.
+    pub shared: u32,
+    /// Length of the longest of these runs.
+    pub passage_words: u32,
+    /// Its beginning, as compared: lower case, without punctuation.
+    pub passage: String,
 }
 
 /// The differences of one kind between two texts.
@@ -175,6 +193,7 @@ impl Discarded {
     fn proposal(&self, similarity: &str) -> String {
         match (self.kind, self.level.as_deref()) {
             (DuplicateKind::Alias, _) => "it redirects to the other page".to_owned(),
+            (DuplicateKind::Part, _) => self.part_in_words(),
             (DuplicateKind::Canonical, _) => {
                 format!("it names the other page as its canonical address{similarity}")
             }
@@ -195,6 +214,15 @@ impl Discarded {
                 self.threshold.unwrap_or(0),
             ),
         }
+    }
+
+    fn part_in_words(&self) -> String {
+        let PartEvidence { words, shared, passage_words, .. } =
+            self.differences.part.clone().unwrap_or_default();
+        format!(
+            "it is a part of the other page: {shared} of its {words} words are there, in passages of at least 40 \
+             words (the longest has {passage_words})"
+        )
     }
 
     /// Creates a line without evidence, such as that of a redirect.
@@ -250,8 +278,18 @@ impl Discarded {
     /// Sets the causes of its address.
     #[must_use]
     pub fn with_cause(mut self) -> Self {
-        self.cause = causes_of(&self.url, &self.of.url, &self.language);
+        // A part is another page, not a second address of one.
+        self.cause = match self.kind {
+            DuplicateKind::Part => Vec::new(),
+            _ => causes_of(&self.url, &self.of.url, &self.language),
+        };
         self
+    }
+
+    /// Returns whether one of the two pages can be kept instead of the other: not with a page of a reference, which is only
+    /// read, and not with a part, which has less than the other page.
+    pub fn can_replace_other(&self) -> bool {
+        self.against.is_none() && self.kind != DuplicateKind::Part
     }
 
     /// Returns the key in the store.

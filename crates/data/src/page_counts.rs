@@ -16,6 +16,8 @@ pub struct PageCounts {
     pub near: u64,
     /// Discarded pages that declare the other page as canonical.
     pub canonical: u64,
+    /// Discarded pages that are a part of another page.
+    pub part: u64,
     /// URLs that redirect to another page.
     pub alias: u64,
     /// Pages requested again that had not changed.
@@ -35,7 +37,7 @@ pub struct PageCounts {
 impl PageCounts {
     /// Returns the number of pages discarded as duplicates, without redirects.
     pub const fn discarded(&self) -> u64 {
-        self.exact + self.near + self.canonical
+        self.exact + self.near + self.canonical + self.part
     }
 
     /// Returns the count of one kind.
@@ -45,6 +47,7 @@ impl PageCounts {
             DuplicateKind::Near => &mut self.near,
             DuplicateKind::Canonical => &mut self.canonical,
             DuplicateKind::Alias => &mut self.alias,
+            DuplicateKind::Part => &mut self.part,
         }
     }
 
@@ -55,6 +58,7 @@ impl PageCounts {
         self.exact += other.exact;
         self.near += other.near;
         self.canonical += other.canonical;
+        self.part += other.part;
         self.alias += other.alias;
         self.unchanged += other.unchanged;
         self.gone += other.gone;

@@ -86,6 +86,11 @@ impl Row {
         self.kind == DuplicateKind::Alias
     }
 
+    /// Returns whether its page is a part of the other page, not a copy of it.
+    pub fn is_part(&self) -> bool {
+        self.kind == DuplicateKind::Part
+    }
+
     /// Returns the hash of its URL.
     pub(crate) const fn key(&self) -> u64 {
         self.key

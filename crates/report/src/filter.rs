@@ -15,7 +15,7 @@ pub struct Filter {
     /// Only this host
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
     pub host: Option<String>,
-    /// Only this kind: exact, near, canonical, alias
+    /// Only this kind: exact, near, canonical, alias, part
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Filter"))]
     pub kind: Option<String>,
     /// Only this distance, or a range such as 2..3

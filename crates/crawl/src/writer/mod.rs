@@ -13,7 +13,7 @@ mod sitemaps;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::blank::BlankPages;
@@ -71,6 +71,8 @@ pub(crate) struct Writer {
     /// Whether pages are archived, so that they can be read again.
     pub(crate) archive: bool,
     pub(crate) page_limits: hapax_extract::Limits,
+    /// Discards parts of other pages at the end, unless the flag is set by then.
+    pub(crate) parts: Option<Arc<AtomicBool>>,
     /// Last check of the spool.
     pub(crate) looked: Instant,
     /// Last progress line in the log.
@@ -86,6 +88,8 @@ pub(crate) struct Ended {
     pub(crate) failed_seeds: Vec<FailedSeed>,
     /// Number of seeds that are forgotten.
     pub(crate) forgotten_seeds: u64,
+    /// The search for parts of pages was stopped.
+    pub(crate) parts_stopped: bool,
 }
 
 /// End of the log line of a page that is gone once.
@@ -203,12 +207,15 @@ impl Writer {
                     let counts = self.frontier.counts();
                     let finished = counts.queued == counts.deferred;
                     self.committer.commit(finished)?;
+                    let parts = self.parts.as_ref().map(|stop| self.committer.discard_parts(stop));
+                    let parts_stopped = parts.transpose()? == Some(false);
                     self.committer.count_by_log()?;
                     let ended = Ended {
                         elapsed: self.committer.elapsed(),
                         seed_fetched: self.committer.run.seed_fetched,
                         failed_seeds: self.committer.seeds.failures(Summary::FAILED_SEEDS),
                         forgotten_seeds: self.committer.seeds.forgotten(self.committer.decisions()),
+                        parts_stopped,
                     };
                     self.committer.close()?;
                     Ok(ended)

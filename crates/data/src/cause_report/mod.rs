@@ -91,7 +91,8 @@ impl CauseReport {
     pub fn of(data: &Path, rows: &Rows, store: Option<&Store>) -> Result<Self> {
         let mut builder = Builder::default();
         let mut report = Self::default();
-        for row in rows.discarded() {
+        // A part is another page, not a second address of one.
+        for row in rows.discarded().filter(|row| !row.is_part()) {
             builder.row(rows, row, &mut report)?;
         }
         let mut parameters = 0;

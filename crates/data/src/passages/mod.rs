@@ -1,16 +1,20 @@
 //! Runs of text that several kept pages contain: `crawl duplicates passages`.
 
 mod lines;
+mod parts;
 mod words;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hapax_passages::{Contained, Finder, Found, NearPair, Options, Passage, Place, Shared};
 use hapax_url::registrable_site;
 use url::Url;
 
 pub use self::lines::{PassageKind, PassageLine, PassagePlace, PassageTotals};
+pub use self::parts::{FoundPart, find_parts};
 use crate::error::{Error, Result};
 use crate::page_texts::{PageTexts, TextSource, TextSources};
 
@@ -58,6 +62,11 @@ impl Passages {
     /// # Complexity
     /// Reads each text once. About 14 bytes on disk for each word, and 20 bytes of memory for each page.
     pub fn find(data: &Path, options: PassageOptions) -> Result<Self> {
+        Self::find_until(data, options, Arc::default())
+    }
+
+    /// As [`find`](Self::find); while `stop` is true, it ends with an error.
+    fn find_until(data: &Path, options: PassageOptions, stop: Arc<AtomicBool>) -> Result<Self> {
         let texts = PageTexts::open(data)?;
         let min_words = options.min_words;
         let limits = Options {
@@ -67,6 +76,7 @@ impl Passages {
             ..Options::default()
         };
         let mut finder = Finder::new(data, limits).map_err(failed)?;
+        finder.stops_at(stop);
         let (mut pages, mut sites) = (Vec::new(), Sites::default());
         let (mut sources, mut hashes) = (TextSources::default(), Vec::new());
         texts.kept(|record| {
@@ -152,11 +162,9 @@ impl Passages {
     fn judged(&self, passage: &Passage) -> Result<(Vec<Place>, SiteCounts, PassageKind)> {
         let places = self.found.places(passage).map_err(failed)?;
         let sites = self.sites_of(places.iter().map(|place| place.document));
-        let kind = match sites.most {
-            Some((_, pages)) if pages >= MIN_SITE_PAGES && 2 * pages >= passage.documents => {
-                PassageKind::Boilerplate
-            }
-            _ => PassageKind::Copied,
+        let kind = match sites.is_boilerplate(passage) {
+            true => PassageKind::Boilerplate,
+            false => PassageKind::Copied,
         };
         Ok((places, sites, kind))
     }
@@ -270,6 +278,14 @@ struct SiteCounts {
     count: u32,
     /// The site with most of the pages, and their number.
     most: Option<(u32, u32)>,
+}
+
+impl SiteCounts {
+    /// Returns whether a site repeats the passage.
+    fn is_boilerplate(&self, passage: &Passage) -> bool {
+        self.most
+            .is_some_and(|(_, pages)| pages >= MIN_SITE_PAGES && 2 * pages >= passage.documents)
+    }
 }
 
 /// Numbers of sites.

@@ -7,17 +7,22 @@ use super::*;
 use hapax_page::texts::{PackedText, TextStore};
 
 /// A data directory with these pages: key and text.
-fn directory(pages: &[(&str, String)]) -> tempfile::TempDir {
+pub(super) fn directory(pages: &[(&str, String)]) -> tempfile::TempDir {
+    let page = |text: &String| PageText { text: text.clone(), ..PageText::default() };
+    let pages: Vec<_> = pages.iter().map(|(key, text)| (*key, page(text))).collect();
+    directory_of(&pages)
+}
+
+pub(super) fn directory_of(pages: &[(&str, PageText)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let options = StoreOptions { recipe: "test".into(), ..StoreOptions::default() };
     let store = Store::open(folder.path().join("dedup"), options).unwrap();
     let texts = TextStore::open(&folder.path().join("texts"));
-    for (number, (key, text)) in (1u64..).zip(pages) {
+    for (number, (key, page)) in (1u64..).zip(pages) {
         let bits = Fingerprint::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let document = Document { tokens: 99, ..Document::new(key.as_bytes(), bits) };
         let id = store.insert(&document, None).unwrap();
-        let page = PageText { text: text.clone(), ..PageText::default() };
-        let compared = Arc::new(Compared::new(page));
+        let compared = Arc::new(Compared::new(page.clone()));
         texts.insert(id, key.as_bytes(), PackedText::of(compared.page()), &compared);
     }
     texts.commit().unwrap();
@@ -26,7 +31,7 @@ fn directory(pages: &[(&str, String)]) -> tempfile::TempDir {
 }
 
 /// A sentence of words that no other seed has.
-fn own(seed: &str, words: usize) -> String {
+pub(super) fn own(seed: &str, words: usize) -> String {
     let words: Vec<String> = (0..words).map(|number| format!("{seed}{number}")).collect();
     words.join(" ")
 }

@@ -76,7 +76,7 @@ pub(super) fn show(
                     (button("discard", "u", "Discard again", false))
                 } @else {
                     (button("restore", "r", "Not the same: restore it", true))
-                    @if entry.against.is_none() { (button("keep", "", "Keep this one instead", false)) }
+                    @if entry.can_replace_other() { (button("keep", "", "Keep this one instead", false)) }
                 }
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
