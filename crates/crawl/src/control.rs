@@ -69,4 +69,22 @@ impl StopHandle {
         // Cannot fail: the sender is in this handle.
         let _ = changes.wait_for(|asked| *asked >= least).await;
     }
+
+    /// Waits for `work`, and requests a stop when `shutdown` resolves, once.
+    pub(crate) async fn stopped_by<T>(
+        &self,
+        mut work: impl Future<Output = T> + Unpin,
+        mut shutdown: impl Future<Output = ()> + Unpin,
+        asked: &mut bool,
+    ) -> T {
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                () = &mut shutdown, if !*asked => {
+                    *asked = true;
+                    self.stop();
+                }
+            }
+        }
+    }
 }

@@ -343,26 +343,10 @@ impl Crawl {
         ));
         let mut shutdown = std::pin::pin!(shutdown);
         let mut asked = false;
-        let stop = loop {
-            tokio::select! {
-                stop = &mut scheduled => break stop,
-                () = &mut shutdown, if !asked => {
-                    asked = true;
-                    self.handle.stop();
-                }
-            }
-        };
+        let stop = self.handle.stopped_by(&mut scheduled, &mut shutdown, &mut asked).await;
         let mut joining = tokio::task::spawn_blocking(move || commit_thread.join());
         // The search for parts of pages may take minutes.
-        let joined = loop {
-            tokio::select! {
-                joined = &mut joining => break joined,
-                () = &mut shutdown, if !asked => {
-                    asked = true;
-                    self.handle.stop();
-                }
-            }
-        };
+        let joined = self.handle.stopped_by(&mut joining, &mut shutdown, &mut asked).await;
         let ended = joined.map_err(|_| Error::Panicked)?.map_err(|_| Error::Panicked)?;
         let (ended, failure) = match ended {
             Ok(ended) => (ended, None),

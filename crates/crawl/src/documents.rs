@@ -9,7 +9,8 @@ use hapax_fetch::Response;
 use hapax_page::Kind;
 use url::Url;
 
-use crate::offline::{StoredDocument, StoredPage};
+use crate::offline::StoredDocument;
+use crate::readers::StoredPage;
 
 /// Maximum number of characters of a title.
 const MAX_TITLE: usize = 16_384;

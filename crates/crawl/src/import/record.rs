@@ -9,7 +9,7 @@ use hapax_fetch::{Limits, Response, decode_bytes_within};
 use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_date};
 use url::Url;
 
-use crate::offline::StoredPage;
+use crate::readers::StoredPage;
 
 /// Maximum bytes of a record beside its body: the head, and the sizes of chunks.
 const RECORD_ROOM: u64 = 1 << 20;

@@ -11,7 +11,7 @@ use hapax_warc::{Record, http_parts, payload_digest};
 use url::Url;
 
 use super::record::{Refused, holds_payload, target, time};
-use crate::offline::StoredPage;
+use crate::readers::StoredPage;
 
 /// Maximum bytes of waiting revisits.
 pub const MAX_WAITING: usize = 64 << 20;
