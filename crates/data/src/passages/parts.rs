@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hapax_dedup::Record;
-use hapax_page::comparison::{Compared, Reason, compare_pages};
+use hapax_page::comparison::{Compared, MAX_TEXT_BYTES, Reason, compare_pages};
 use hapax_passages::{Covered, Place};
 
 use super::{MIN_SITE_PAGES, PassageOptions, Passages, failed, words};
@@ -17,6 +17,9 @@ use crate::lines::PartEvidence;
 
 /// Maximum number of longer pages that are considered for a part, the longest ones: 40 bytes of memory each.
 const MAX_WHOLES: usize = 16;
+
+/// Bytes of cells from which on a page may have more than are stored: at most 16 KiB are.
+const MANY_CELLS: usize = 14 << 10;
 
 /// A kept page that is a part of another kept page.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +40,8 @@ pub struct FoundPart {
 /// A page is a part if at least nine tenths of its words are in runs of at least 40 words of the other page, which has
 /// at least a quarter more words. Words that a site repeats as boilerplate do not count, and a page with fewer than 40
 /// other words is no part. The other page is not a part itself. Pages that a person restored or chose are not parts,
-/// nor are pages whose name differs in one place from the other page's (variants of a product), and pages with table
-/// cells of their own.
+/// nor are pages whose name differs in one place from the other page's (variants of a product), pages with table
+/// cells of their own, and pages of more than 256 KiB of text: their ends are not stored.
 ///
 /// The order of the pages decides nothing.
 ///
@@ -133,10 +136,15 @@ impl Passages {
     }
 
     /// Returns whether the names of two pages have one pattern and differ in one place, or more than a tenth of the cells
-    /// of the first are missing in the second. Cells may be those of tables outside of the text.
+    /// of the first are missing in the second. Cells may be those of tables outside of the text. A page whose text or
+    /// cells are not stored whole is another page too: nothing shows that the rest is in the second.
     fn is_other_page(&self, records: [&Record; 2]) -> Result<bool> {
         let [page, whole] = records.map(|record| self.texts.text(record.id, &record.key));
         let (Some((page, _)), Some((whole, _))) = (page?, whole?) else { return Ok(true) };
+        // A cut text ends before a whole character.
+        if page.text.len() + 4 > MAX_TEXT_BYTES || page.cells.len() > MANY_CELLS {
+            return Ok(true);
+        }
         let there: HashSet<&str> = whole.cells.lines().chain(whole.text.lines()).collect();
         let cells = page.cells.lines().count();
         let missing = page.cells.lines().filter(|cell| !there.contains(cell)).count();

@@ -131,6 +131,19 @@ fn a_part_of_very_many_pages_is_a_part_of_the_longest_ones() {
 }
 
 #[test]
+fn a_page_whose_end_is_not_stored_is_no_part() {
+    let text = own("long", 100);
+    let search = |bytes: usize| {
+        let pages = [
+            ("http://a.example/part", format!("{text:bytes$}")),
+            ("http://a.example/whole", format!("{text} {}", own("more", 100))),
+        ];
+        found(&directory(&pages), &Decisions::default()).len()
+    };
+    assert_eq!([search(MAX_TEXT_BYTES - 9), search(MAX_TEXT_BYTES)], [1, 0]);
+}
+
+#[test]
 fn a_stopped_search_finds_nothing() {
     let folder = directory(&[("http://a.example/1", own("a", 100))]);
     let stop = Arc::new(AtomicBool::new(true));
