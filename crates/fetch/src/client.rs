@@ -109,7 +109,7 @@ impl Beyond {
             Self::Fails => !is_whole(raw, body),
             // The parser reports that it is cut.
             Self::IsCut { .. } => false,
-            Self::IsIgnored => framed,
+            Self::IsIgnored => framed && !is_whole_gzip(raw),
         }
     }
 }
@@ -312,7 +312,8 @@ impl Fetcher {
             true => self.decoded(&response, &raw, permit, (max, beyond)).await?,
             false => (Bytes::new(), permit),
         };
-        // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either, it may be complete.
+        // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either it may be complete, and with a
+        // gzip trailer it is.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
         if ended_early && wanted && beyond.lacks_content(framed, &raw, &body) {
             let what = format!("the body ended early, after {} bytes", raw.len());
@@ -482,7 +483,12 @@ const TAIL: usize = 1024;
 fn is_whole(raw: &[u8], body: &[u8]) -> bool {
     let tail = body.get(body.len().saturating_sub(TAIL)..).unwrap_or_default();
     let has_end = tail.to_ascii_lowercase().windows(7).any(|window| window == b"</html>");
-    has_end || raw.starts_with(&[0x1f, 0x8b]) && is_complete_gzip(raw)
+    has_end || is_whole_gzip(raw)
+}
+
+/// Returns whether a body is gzip with a valid trailer. An empty one is not.
+fn is_whole_gzip(raw: &[u8]) -> bool {
+    raw.starts_with(&[0x1f, 0x8b]) && is_complete_gzip(raw)
 }
 
 /// Returns the URL without fragment, user and password: a link's author must not make us send credentials.
@@ -568,3 +574,6 @@ mod hops_tests;
 
 #[cfg(test)]
 mod http2_tests;
+
+#[cfg(test)]
+mod robots_tests;
