@@ -5,6 +5,7 @@
 mod error;
 #[cfg(test)]
 mod few_words;
+mod ids;
 mod index;
 mod query;
 mod reading;

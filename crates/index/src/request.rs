@@ -107,6 +107,16 @@ mod tests {
     }
 
     #[test]
+    fn the_numbers_of_all_matches_ascend_and_obey_the_filters() {
+        let (_folder, searcher) = three_pages();
+        let all = Request { limit: 1, offset: 2, ..Request::words("*") };
+        assert_eq!(searcher.ids(&all).unwrap(), [0, 1, 2], "offset and limit do not count");
+        assert_eq!(searcher.ids(&Request { language: Some("en"), ..all }).unwrap(), [0, 1]);
+        assert_eq!(searcher.ids(&Request { query: "autumn", ..all }).unwrap(), [1]);
+        assert_eq!(searcher.ids(&Request { query: "winter", ..all }).unwrap(), [0; 0]);
+    }
+
+    #[test]
     fn an_offset_continues_the_list() {
         let (_folder, searcher) = three_pages();
         let at = |offset, limit| Request { offset, limit, ..Request::words("river") };

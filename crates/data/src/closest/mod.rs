@@ -193,6 +193,17 @@ impl NearMisses {
         })
     }
 
+    /// Returns the closest page of the page with this number; `None` if no page shares a band of its sketch, or the page
+    /// was not kept when the near misses were read.
+    ///
+    /// # Errors
+    /// From the store.
+    pub fn closest_of(&self, id: u64) -> Result<Option<ClosestPage>> {
+        // In the order of numbers, as the store returns them.
+        let Ok(page) = self.pages.binary_search_by_key(&id, |page| page.0) else { return Ok(None) };
+        self.closest_page(page)
+    }
+
     /// Returns the pages whose closest page has this similarity.
     fn closest(&self, least: f64) -> Vec<usize> {
         let similarity = |page: usize| {
@@ -216,17 +227,18 @@ impl NearMisses {
     }
 
     fn closest_line(&self, page: usize) -> Result<NearMiss> {
-        let closest = match self.nearest.of.get(page).copied().flatten() {
-            Some((other, similarity)) => {
-                let bits = |page: usize| self.pages.get(page).map(|page| page.1);
-                let distance =
-                    bits(page).zip(bits(other as usize)).map_or(0, |(one, two)| one.distance(two));
-                let page = self.page(other as usize)?;
-                Some(ClosestPage { page, similarity: round(similarity), distance })
-            }
-            None => None,
+        Ok(NearMiss::Closest { page: self.page(page)?, closest: self.closest_page(page)? })
+    }
+
+    fn closest_page(&self, page: usize) -> Result<Option<ClosestPage>> {
+        let Some((other, similarity)) = self.nearest.of.get(page).copied().flatten() else {
+            return Ok(None);
         };
-        Ok(NearMiss::Closest { page: self.page(page)?, closest })
+        let bits = |page: usize| self.pages.get(page).map(|page| page.1);
+        let distance =
+            bits(page).zip(bits(other as usize)).map_or(0, |(one, two)| one.distance(two));
+        let page = self.page(other as usize)?;
+        Ok(Some(ClosestPage { page, similarity: round(similarity), distance }))
     }
 
     fn same(&self, pages: &[u32], value: usize) -> Result<SameValue> {
