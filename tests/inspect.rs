@@ -303,6 +303,7 @@ fn a_hundred_thousand_rows_stay_quick() {
     timed("stats", &|| drop(bench.run(&["duplicates", "stats"])));
     timed("clusters", &|| drop(bench.run(&["duplicates", "clusters"])));
     let inspect = Inspect::start(&bench);
+    let kept = format!("/kept/{}", row["of"]["id"]);
     let (all, shown) = (rows + 3, format!("{} discarded pages", with_commas(rows + 3)));
     for (path, wanted) in [
         ("/", with_commas(all)),
@@ -312,12 +313,22 @@ fn a_hundred_thousand_rows_stay_quick() {
         ("/list?host=h7.example&sort=similarity", "discarded pages of".to_owned()),
         ("/clusters", "clusters".to_owned()),
         (&format!("/page/{last}"), format!("Page number {last}")),
+        ("/kept?copies=1&sort=copies", "copies</span>".to_owned()),
+        (&kept, "Closest kept page".to_owned()),
+        ("/causes", "Causes and advice".to_owned()),
+        ("/near", "Near misses".to_owned()),
+        ("/changes", "Changes".to_owned()),
     ] {
         timed(&format!("inspect {path}"), &|| {
             let page = inspect.get(path);
             assert!(page.contains(&wanted), "{path}: {}", &page[..page.len().min(2000)]);
         });
     }
+    timed("inspect /causes, until they are computed", &|| {
+        while inspect.get("/causes").contains("This is being computed") {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
 }
 
 fn with_commas(number: u64) -> String {

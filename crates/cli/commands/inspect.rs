@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -37,7 +38,9 @@ pub(crate) fn serve(listen: SocketAddr, dirs: &[PathBuf], quiet: bool) -> Result
         ));
     }
     let changed = |data: &Path, request: &_| change(data, request).map_err(|e| format!("{e:#}"));
-    let inspect = Inspect::open(dirs, policy.unwrap_or_default(), Box::new(changed))?;
+    let advise = |data: &Path| super::causes::advice(data).map_err(|e| format!("{e:#}"));
+    let policy = policy.unwrap_or_default();
+    let inspect = Inspect::open(dirs, policy, Box::new(changed), Arc::new(advise))?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

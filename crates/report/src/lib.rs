@@ -15,7 +15,7 @@ pub mod text;
 pub use causes::{cause_sentence, dropped_sentence, write_causes};
 pub use columns::Columns;
 pub use filter::{Filter, Order};
-pub use inspect::{Change, Inspect, report};
+pub use inspect::{Advise, Change, Inspect, report};
 pub use select::{gone_told, in_store, members, texts_missing, wanted};
 pub use shell::shell_path;
 pub use stored::{advice_on_index, advised, texts};

@@ -1,9 +1,10 @@
 //! The first part of the report: what was found, and what to do.
 
 use hapax_crawl::Advice;
-use hapax_data::{CauseReport, LogStats};
+use hapax_data::{CauseCount, CauseExample, CauseReport, LogStats};
 use maud::{Markup, html};
 
+use super::pager::address;
 use crate::causes::{cause_sentence, dropped_sentence};
 use crate::text::{bytes, counted, escape, number};
 
@@ -33,23 +34,23 @@ const LEGEND: [(&str, &str); 16] = [
 ];
 
 /// Describes the causes: sentence, examples, and what could be saved.
-pub(super) fn causes(report: &CauseReport) -> Markup {
+/// `links` adds links to the lists.
+pub(super) fn causes(report: &CauseReport, links: bool) -> Markup {
     html! {
         h2 { "What was found" }
         p { (counted(report.duplicates, "page")) " and " (counted(report.redirects, "redirect"))
             " have another address with the same text (" (bytes(report.bytes)) ")." }
         @if !report.causes.is_empty() {
-            table.plain {
-                thead { tr { th { "cause" } th { "what it did" } th { "requests" } th { "bytes" } th { "example" } } }
+            p.dim { "Requests and bytes: what a crawl without these addresses saves." }
+            table.plain.stacked {
+                thead { tr { th { "cause" } th { "what it did" } th { "requests" } th { "bytes" } th { "examples" } } }
                 tbody { @for cause in report.causes.iter().take(CAUSES) {
                     tr {
-                        td { span.tag { (escape(&cause.cause)) } }
-                        td { (cause_sentence(cause)) }
-                        td { (number(cause.requests)) }
-                        td { (bytes(cause.bytes)) }
-                        td { @if let Some(example) = cause.examples.first() {
-                            (escape(&example.url)) " = " (escape(&example.of))
-                        } }
+                        td data-label="cause" { (named(&cause.cause, links)) }
+                        td data-label="what it did" { (cause_sentence(cause)) }
+                        td.number data-label="requests" { (number(cause.requests)) }
+                        td.number data-label="bytes" { (bytes(cause.bytes)) }
+                        td data-label="examples" { (examples(cause)) }
                     }
                 } }
             }
@@ -57,6 +58,37 @@ pub(super) fn causes(report: &CauseReport) -> Markup {
         @if !report.dropped.is_empty() {
             p { "Addresses that the crawl did not request, by rule:" }
             ul { @for dropped in report.dropped.iter().take(DROPPED) { li { (dropped_sentence(dropped)) } } }
+        }
+    }
+}
+
+fn named(cause: &str, links: bool) -> Markup {
+    html! {
+        @if links && !cause.contains('*') {
+            a.tag href=(address("/list", &[("cause", cause)])) { (escape(cause)) }
+        } @else {
+            span.tag { (escape(cause)) }
+        }
+    }
+}
+
+/// The first example, and the others folded.
+fn examples(cause: &CauseCount) -> Markup {
+    let one = |example: &CauseExample| {
+        html! { div.example { div { (escape(&example.url)) } div.dim { "= " (escape(&example.of)) } } }
+    };
+    let (first, others) = match cause.examples.split_first() {
+        Some((first, others)) => (Some(first), others),
+        None => (None, [].as_slice()),
+    };
+    html! {
+        @if let Some(first) = first { (one(first)) }
+        @if !others.is_empty() || !cause.patterns.is_empty() {
+            details {
+                summary { "more" }
+                @for other in others { (one(other)) }
+                @for pattern in &cause.patterns { div { (escape(&pattern.pattern)) ": " (number(pattern.duplicates)) } }
+            }
         }
     }
 }

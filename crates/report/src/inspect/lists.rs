@@ -1,10 +1,10 @@
-//! Lists: discarded pages, clusters, skipped URLs, search results.
+//! Lists: discarded pages, skipped URLs, search results.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hapax_data::{
-    DuplicateKind, Heads, Result, Row, Rows, Shown, SkipReason, Skipped, WantedCause,
-    clusters as all_clusters, skipped_lines, tables,
+    DuplicateKind, Heads, Result, Row, Shown, SkipReason, Skipped, WantedCause, skipped_lines,
+    tables,
 };
 use hapax_extract::jieba;
 use hapax_frontier::DiskFrontier;
@@ -13,14 +13,13 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::page::link;
+use super::pager::{PAGE, address, pager};
 use super::views::{View, frame};
 use crate::filter::{Filter, Order};
-use crate::select::{gone_told, in_store, members, wanted};
+use crate::select::{gone_told, in_store, wanted};
 use crate::stored::advised;
 use crate::text::{bytes, escape, number};
 
-/// Rows on a page of the list.
-const PAGE: usize = 50;
 const HITS: usize = 30;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -76,26 +75,24 @@ impl ListQuery {
     }
 
     /// The link to the same list at another page.
-    fn at(&self, path: &str, page: usize) -> String {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        for (name, value) in [
-            ("host", &self.host),
-            ("kind", &self.kind),
-            ("distance", &self.distance),
-            ("similarity", &self.similarity),
-            ("language", &self.language),
-            ("since", &self.since),
-            ("text", &self.text),
-            ("cause", &self.cause),
-            ("restored", &self.restored),
-            ("sort", &self.sort),
-        ] {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        }
-        query.append_pair("page", &page.to_string());
-        format!("{path}?{}", query.finish())
+    fn at(&self, page: usize) -> String {
+        let page = page.to_string();
+        address(
+            "/list",
+            &[
+                ("host", &self.host),
+                ("kind", &self.kind),
+                ("distance", &self.distance),
+                ("similarity", &self.similarity),
+                ("language", &self.language),
+                ("since", &self.since),
+                ("text", &self.text),
+                ("cause", &self.cause),
+                ("restored", &self.restored),
+                ("sort", &self.sort),
+                ("page", &page),
+            ],
+        )
     }
 }
 
@@ -136,17 +133,6 @@ fn form(query: &ListQuery) -> Markup {
     }
 }
 
-fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
-    let last = total.saturating_sub(1) / PAGE;
-    html! {
-        nav.pages aria-label="Pages of the list" {
-            @if query.page > 0 { a rel="prev" href=(query.at(path, query.page.saturating_sub(1))) { "← newer" } }
-            @if total > PAGE { span.dim { "page " (query.page.saturating_add(1)) " of " (last + 1) } }
-            @if query.page < last { a rel="next" href=(query.at(path, query.page.saturating_add(1))) { "older →" } }
-        }
-    }
-}
-
 pub(super) fn list(view: View<'_>, query: &ListQuery) -> Result<Markup> {
     let found = query.wanted(view)?;
     let total: usize = view.rows.iter().map(|rows| rows.all().len()).sum();
@@ -163,7 +149,7 @@ pub(super) fn list(view: View<'_>, query: &ListQuery) -> Result<Markup> {
         (form(query))
         p.keys.dim { kbd { "j" } " " kbd { "k" } " move, " kbd { "Enter" } " opens, " kbd { "n" } " " kbd { "p" } " turn the page, " kbd { "/" } " searches" }
         ol.rows { @for item in shown { (item) } }
-        (pager(query, "/list", found.len()))
+        (pager(query.page, found.len(), |page| query.at(page)))
     };
     Ok(frame("Discarded", "/list", view.dirs, body))
 }
@@ -189,41 +175,6 @@ fn item(heads: &Heads<'_>, row: &Row, link: &str) -> Result<Markup> {
             }
         }
     })
-}
-
-pub(super) fn clusters(view: View<'_>, query: &ListQuery) -> Result<Markup> {
-    let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads = Heads::of_all(view.rows, &stores);
-    let every = |_: &Rows, _: &hapax_data::Row| Ok::<_, hapax_data::Error>(true);
-    let groups = all_clusters(&heads, every)?;
-    let total = groups.len();
-    let mut shown = Vec::new();
-    for group in groups.into_iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
-        let mut copies = Vec::new();
-        for (rows, row) in group.rows.iter().take(PAGE) {
-            let dir = view.rows.iter().position(|own| std::ptr::eq(own, *rows)).unwrap_or(0);
-            copies.push((view.link(dir, row.id), rows.entry(row)?));
-        }
-        shown.push(html! {
-            li {
-                div { (link(&group.url)) span.dim { (gone_told(group.gone)) } }
-                div.meta { span { "stands for " (members(&group)) } span { (bytes(group.bytes)) } }
-                details {
-                    summary { "its copies" }
-                    ul { @for (link, entry) in &copies {
-                        li { a href=(link) { (escape(&entry.url)) } " " span.tag { (entry.kind) } }
-                    } }
-                    @if group.rows.len() > PAGE { p.dim { "and " (group.rows.len() - PAGE) " more" } }
-                }
-            }
-        });
-    }
-    let body = html! {
-        h1 { (number(total as u64)) " clusters" }
-        ol.rows { @for item in shown { (item) } }
-        (pager(query, "/clusters", total))
-    };
-    Ok(frame("Clusters", "/clusters", view.dirs, body))
 }
 
 /// The fields of the form for skipped URLs.
@@ -276,10 +227,16 @@ pub(super) fn skipped(view: View<'_>, query: &SkipQuery) -> Markup {
             button.main { "Show" }
         }
         p.dim { "The newest " (newest.len()) "." }
-        table.plain {
-            thead { tr { th { "reason" } th { "URL" } th { "detail" } th { "when" } } }
+        table.plain.stacked {
+            thead { tr { th { "reason" } th { "URL" } th { "detail" } th { "linked from" } th { "when" } } }
             tbody { @for line in &newest {
-                tr { td { (line.reason) } td { (link(&line.url)) } td { (escape(&line.detail)) } td.dim { (escape(&line.time)) } }
+                tr {
+                    td data-label="reason" { (line.reason) }
+                    td data-label="URL" { (link(&line.url)) }
+                    td data-label="detail" { (escape(&line.detail)) }
+                    td data-label="linked from" { @for from in &line.from { div { (link(from)) } } }
+                    td.dim data-label="when" { (escape(&line.time)) }
+                }
             } }
         }
     };
@@ -287,19 +244,19 @@ pub(super) fn skipped(view: View<'_>, query: &SkipQuery) -> Markup {
 }
 
 /// The best hits of all directories, each URL once, and their total.
-fn hits(view: View<'_>, words: &str) -> Result<(Vec<Hit>, usize)> {
+fn hits(view: View<'_>, words: &str) -> Result<(Vec<(usize, Hit)>, usize)> {
     let (mut all, mut total) = (Vec::new(), 0);
-    for data in view.dirs {
+    for (dir, data) in view.dirs.iter().enumerate() {
         let searcher =
             Searcher::open(&data.join("index"), jieba).map_err(|error| advised(data, error))?;
         let (hits, found) = searcher.search(words, HITS)?;
-        all.extend(hits);
+        all.extend(hits.into_iter().map(|hit| (dir, hit)));
         total += found;
     }
     if view.dirs.len() > 1 {
-        all.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.url.cmp(&b.url)));
+        all.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score).then_with(|| a.url.cmp(&b.url)));
         let (mut seen, before) = (HashSet::new(), all.len());
-        all.retain(|hit| seen.insert(hit.url.clone()));
+        all.retain(|(_, hit)| seen.insert(hit.url.clone()));
         total -= before - all.len();
         all.truncate(HITS);
     }
@@ -307,11 +264,11 @@ fn hits(view: View<'_>, words: &str) -> Result<(Vec<Hit>, usize)> {
 }
 
 /// Returns the number of copies of each kept page by its URL.
-fn copies_of(view: View<'_>, hits: &[Hit]) -> Result<HashMap<String, u64>> {
+fn copies_of(view: View<'_>, hits: &[(usize, Hit)]) -> Result<HashMap<String, u64>> {
     let mut copies = HashMap::new();
     if let [rows] = view.rows {
         let by_number = hapax_data::copies(rows);
-        let own = |hit: &Hit| Some((hit.url.clone(), *by_number.get(&hit.id)?));
+        let own = |(_, hit): &(usize, Hit)| Some((hit.url.clone(), *by_number.get(&hit.id)?));
         copies.extend(hits.iter().filter_map(own));
         return Ok(copies);
     }
@@ -336,14 +293,14 @@ pub(super) fn search(view: View<'_>, words: &str) -> Result<Markup> {
         }
         @if let Some((hits, total)) = &found {
             p.dim { (number(*total as u64)) " found" }
-            ol.rows { @for hit in hits {
+            ol.rows { @for (dir, hit) in hits {
                 li {
-                    b { @if hit.title.is_empty() { "(no title)" } @else { (escape(&hit.title)) } }
+                    a href=(view.kept_link(*dir, hit.id)) { @if hit.title.is_empty() { "(no title)" } @else { (escape(&hit.title)) } }
                     div { (link(&hit.url)) }
                     div { (escape(&hit.snippet)) }
                     div.meta {
                         span { (escape(&hit.language)) } span { (escape(&hit.fetched)) }
-                        @if let Some(count) = copies.get(&hit.url) { span.tag { "stands for " (count) " more" } }
+                        @if let Some(count) = copies.get(&hit.url) { span.tag { "represents " (count) " more" } }
                     }
                 }
             } }

@@ -2,15 +2,25 @@
 //! are rendered on the server and readable without scripts.
 
 mod advice;
+mod causes;
+mod changes;
 mod charts;
+mod clusters;
+mod computed;
+mod drawing;
 mod events;
 mod guard;
+mod kept;
+mod kept_page;
 mod lists;
+mod near;
 mod page;
+mod pager;
 mod report;
 mod server;
 mod side;
 mod views;
 
+pub use causes::Advise;
 pub use report::report;
 pub use server::{Change, Inspect};

@@ -2,11 +2,14 @@
 
 use maud::{Markup, html};
 
+use super::drawing::state_tag;
 use super::side::side_by_side;
 use super::views::{View, frame};
 use crate::select::{gone_told, in_store, texts_missing};
 use crate::text::{bytes, escape};
-use hapax_data::{Discarded, DuplicateKind, Heads, Result, Shown, Texts, tables};
+use hapax_data::{
+    CanonicalState, Discarded, DuplicateKind, Heads, Result, Shown, Texts, canonical_of, tables,
+};
 
 /// A link, if the text is a web address.
 pub(super) fn link(url: &str) -> Markup {
@@ -27,8 +30,11 @@ pub(super) fn show(
     let (data, rows) = view.dir(dir)?;
     let (row, _) = rows.find(&id.to_string())?;
     let store = tables(data);
-    let shown = Heads::new(rows, store.as_ref()).shown(&row)?;
+    let heads = Heads::new(rows, store.as_ref());
+    let shown = heads.shown(&row)?;
     let entry = &shown.entry;
+    let canonical = canonical_of(&rows.line(&row)?, &entry.of.url, &heads)?;
+    let kept_page = entry.of.id.filter(|_| !shown.gone && entry.against.is_none());
     let restored = rows.decisions.restored(id);
     let took_over = rows.decisions.took_over(id);
     let button = |action: &str, key: &str, text: &str, main: bool| {
@@ -65,7 +71,8 @@ pub(super) fn show(
             }
         }
         h1 { @if entry.title.is_empty() { "(no title)" } @else { (escape(&entry.title)) } }
-        (pair(&shown, restored, took_over))
+        (pair(&shown, canonical, restored, took_over))
+        @if let Some(id) = kept_page { p { a href=(view.kept_link(dir, id)) { "The kept page with all its duplicates" } } }
         div.actions {
             @if rows.decisions.renewed(id) {
                 p.dim { "A newer log line describes this page." }
@@ -86,7 +93,13 @@ pub(super) fn show(
     Ok(frame(&entry.title, "/list", view.dirs, body))
 }
 
-pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Markup {
+/// The facts of a pair; `canonical` is the state of the discarded page.
+pub(super) fn pair(
+    shown: &Shown,
+    canonical: CanonicalState,
+    restored: Option<&str>,
+    took_over: bool,
+) -> Markup {
     let entry = &shown.entry;
     let quoted = |list: &[String]| {
         let list: Vec<String> =
@@ -101,6 +114,8 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
             @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(a better page replaced it later)" } } }
             dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&entry.reason())) }
             @if !entry.cause.is_empty() { dt { "cause" } dd { (escape(&entry.cause.join(", "))) } }
+            dt { "canonical" } dd { (state_tag(canonical)) " " span.dim { (canonical.describe()) } }
+            @if !entry.links.from.is_empty() { dt { "linked from" } dd { @for from in &entry.links.from { div { (link(from)) } } } }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {
                 dt { "fingerprints" } dd { code { (escape(own)) } " and " code { (escape(other)) } }

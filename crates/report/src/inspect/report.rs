@@ -6,16 +6,20 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use hapax_crawl::Advice;
 use hapax_warc::format_time;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::advice::{advice, causes, legend, title};
+use super::drawing::{drawing_legend, state_tag};
 use super::page::{pair, texts};
 use super::views::{View, summary};
 use crate::select::in_store;
 use crate::stored::texts as texts_of;
 use crate::text::{bytes, escape, number};
 use hapax_data::files::NewFile;
-use hapax_data::{CauseReport, Heads, LogStats, Result, Rows, must_hold_pages, tables, unwritable};
+use hapax_data::{
+    CauseReport, Heads, LogStats, Result, Row, Rows, Texts, canonical_of, must_hold_pages, tables,
+    unwritable,
+};
 use hapax_dedup::Policy;
 
 const STYLE: &str = include_str!("style.css");
@@ -41,21 +45,8 @@ pub fn report(
     let total = wanted.len();
     let store = tables(data);
     let heads = Heads::new(&rows, store.as_ref());
-    let mut shown = Vec::new();
-    for row in wanted.iter().take(pairs) {
-        let pair_shown = heads.shown(row)?;
-        let entry = &pair_shown.entry;
-        shown.push(html! {
-            details {
-                summary {
-                    span.tag { (entry.kind) } " " (escape(&entry.url)) " = " (escape(&entry.of.url)) (in_store(entry))
-                    " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
-                }
-                (pair(&pair_shown, None, false))
-                (texts(entry, &rows.line(row)?, &stored, || None))
-            }
-        });
-    }
+    let first = wanted.iter().take(pairs).copied();
+    let shown = first.map(|row| listed(row, &heads, &stored)).collect::<Result<Vec<_>>>()?;
     let dirs = [data.to_owned()];
     let view = View { dirs: &dirs, rows: std::slice::from_ref(&rows) };
     let stats = LogStats::of(&rows);
@@ -78,15 +69,17 @@ pub fn report(
                 main {
                     h1 { (name) }
                     p.dim { "The last duplicate was found at " (last) "." }
-                    (causes(&found))
+                    (causes(&found, false))
                     @match advised {
                         Ok(advised) => (advice(advised)),
                         Err(error) => p { "No advice: " (escape(error)) },
                     }
                     (legend())
+                    (drawing_legend())
                     (summary(view, policy, false))
                     h2 { (number(shown.len() as u64)) " of " (number(total as u64)) " pairs, the least alike first" }
-                    @for pair in shown { div.card { (pair) } }
+                    div.columns.head { span { "kind" } span { "cause" } span { "canonical" } span { "similarity" } span { "bytes" } span.urls { "discarded = kept" } }
+                    @for pair in shown { div.card.pair { (pair) } }
                 }
             }
         }
@@ -98,4 +91,28 @@ pub fn report(
         })
         .map_err(|error| unwritable(file, &error))?;
     Ok(wanted.len().min(pairs))
+}
+
+/// A pair: its columns, and below them its facts and texts.
+fn listed(row: &Row, heads: &Heads<'_>, stored: &Texts) -> Result<Markup> {
+    let pair_shown = heads.shown(row)?;
+    let entry = &pair_shown.entry;
+    let line = heads.rows.line(row)?;
+    let canonical = canonical_of(&line, &entry.of.url, heads)?;
+    Ok(html! {
+        details {
+            summary {
+                span.columns {
+                    span { (entry.kind) }
+                    span { @if entry.cause.is_empty() { "-" } @else { (escape(&entry.cause.join(", "))) } }
+                    span { (state_tag(canonical)) }
+                    span { @if let Some(similarity) = entry.similarity { (format!("{similarity:.2}")) } @else { "-" } }
+                    span { (bytes(entry.bytes)) }
+                    span.urls { (escape(&entry.url)) " = " (escape(&entry.of.url)) (in_store(entry)) }
+                }
+            }
+            (pair(&pair_shown, canonical, None, false))
+            (texts(entry, &line, stored, || None))
+        }
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::extract::{Form, Path as UrlPath, Query, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -14,13 +15,20 @@ use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use super::causes::{self, Advise, Found};
+use super::changes::{self, ChangeQuery};
+use super::clusters::{ClusterQuery, clusters};
+use super::computed::{Computed, PATIENCE};
 use super::events::{MAX_STREAMS, StreamQuery, stream};
 use super::guard::Guard;
-use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
+use super::kept::{KeptQuery, kept};
+use super::kept_page::kept_page;
+use super::lists::{ListQuery, SkipQuery, list, search, skipped};
+use super::near::{self, NearQuery};
 use super::page::show;
 use super::views::{View, error_page, overview};
 use crate::local_server;
-use hapax_data::{Answer, Error, Request, Result, Rows, must_hold_pages};
+use hapax_data::{Answer, Changes, Error, NearMisses, Request, Result, Rows, must_hold_pages};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -41,6 +49,10 @@ pub struct Inspect {
     /// The log of each directory.
     rows: Mutex<Vec<Rows>>,
     change: Box<Change>,
+    advise: Arc<Advise>,
+    causes: Computed<Vec<Found>>,
+    near: Computed<Vec<NearMisses>>,
+    changes: Computed<Vec<Changes>>,
     draws: Arc<Semaphore>,
     streams: Arc<Semaphore>,
 }
@@ -63,7 +75,12 @@ impl Inspect {
     ///
     /// # Errors
     /// One is not a data directory with pages, or its log is damaged.
-    pub fn open(dirs: &[PathBuf], policy: Policy, change: Box<Change>) -> Result<Self> {
+    pub fn open(
+        dirs: &[PathBuf],
+        policy: Policy,
+        change: Box<Change>,
+        advise: Arc<Advise>,
+    ) -> Result<Self> {
         let mut rows = Vec::new();
         for data in dirs {
             must_hold_pages(data)?;
@@ -74,6 +91,10 @@ impl Inspect {
             policy,
             rows: Mutex::new(rows),
             change,
+            advise,
+            causes: Computed::default(),
+            near: Computed::default(),
+            changes: Computed::default(),
             draws: Arc::new(Semaphore::new(MAX_DRAWS)),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         })
@@ -104,6 +125,11 @@ fn router(app: Arc<App>) -> axum::Router {
         .route("/list", get(rows_page))
         .route("/clusters", get(clusters_page))
         .route("/page/{id}", get(pair_page))
+        .route("/kept", get(kept_list))
+        .route("/kept/{id}", get(one_kept_page))
+        .route("/causes", get(causes_page))
+        .route("/near", get(near_page))
+        .route("/changes", get(changes_page))
         .route("/skipped", get(skipped_page))
         .route("/search", get(search_page))
         .route("/stream", get(stream_page))
@@ -155,17 +181,28 @@ impl App {
         self: Arc<Self>,
         draw: impl FnOnce(&Self, View<'_>) -> Result<Markup> + Send + 'static,
     ) -> Response {
+        self.draw(move |app| {
+            let mut rows = app.inspect.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            for (rows, data) in rows.iter_mut().zip(&app.inspect.dirs) {
+                rows.refresh(data)?;
+            }
+            draw(app, View { dirs: &app.inspect.dirs, rows: &rows })
+        })
+        .await
+    }
+
+    /// Renders a page that does not need the rows, which a page that waits for a result would lock.
+    async fn draw(
+        self: Arc<Self>,
+        draw: impl FnOnce(&Self) -> Result<Markup> + Send + 'static,
+    ) -> Response {
         // The job holds the permit, so a client that disconnects early cannot start another job.
         let Ok(permit) = Arc::clone(&self.inspect.draws).acquire_owned().await else {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         };
         let drawn = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            let mut rows = self.inspect.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            for (rows, data) in rows.iter_mut().zip(&self.inspect.dirs) {
-                rows.refresh(data)?;
-            }
-            draw(&self, View { dirs: &self.inspect.dirs, rows: &rows })
+            draw(&self)
         });
         match drawn.await {
             Ok(Ok(page)) => html(page),
@@ -200,8 +237,53 @@ async fn rows_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) 
     app.render(move |_, view| list(view, &query)).await
 }
 
-async fn clusters_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
-    app.render(move |_, view| clusters(view, &query)).await
+async fn clusters_page(State(app): State<Arc<App>>, Query(query): Query<ClusterQuery>) -> Response {
+    app.render(move |_, view| clusters(view, query)).await
+}
+
+async fn kept_list(State(app): State<Arc<App>>, Query(query): Query<KeptQuery>) -> Response {
+    app.render(move |_, view| kept(view, &query)).await
+}
+
+async fn one_kept_page(
+    State(app): State<Arc<App>>,
+    UrlPath(id): UrlPath<u64>,
+    Query(done): Query<Done>,
+) -> Response {
+    app.render(move |app, view| {
+        let inspect = &app.inspect;
+        kept_page(view, (done.dir, id), || {
+            near::found(&inspect.near, &inspect.dirs, Duration::ZERO)
+        })
+    })
+    .await
+}
+
+async fn causes_page(State(app): State<Arc<App>>) -> Response {
+    app.draw(|app| {
+        let inspect = &app.inspect;
+        let found = causes::found(&inspect.causes, &inspect.dirs, &inspect.advise);
+        causes::causes(found, &inspect.dirs)
+    })
+    .await
+}
+
+async fn near_page(State(app): State<Arc<App>>, Query(query): Query<NearQuery>) -> Response {
+    app.draw(move |app| {
+        let inspect = &app.inspect;
+        let found = near::found(&inspect.near, &inspect.dirs, PATIENCE);
+        near::near(found, &inspect.dirs, &query)
+    })
+    .await
+}
+
+async fn changes_page(State(app): State<Arc<App>>, Query(query): Query<ChangeQuery>) -> Response {
+    app.draw(move |app| {
+        let inspect = &app.inspect;
+        let found = changes::found(&inspect.changes, &inspect.dirs, &query)?;
+        changes::changes(found, &inspect.dirs, &query)
+    })
+    .await
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -14,10 +14,14 @@ const HOSTS: usize = 12;
 /// Days in the chart.
 const DAYS: usize = 60;
 
-const MENU: [(&str, &str); 5] = [
+const MENU: [(&str, &str); 9] = [
     ("/", "Overview"),
+    ("/causes", "Causes"),
     ("/list", "Discarded"),
     ("/clusters", "Clusters"),
+    ("/kept", "Kept"),
+    ("/near", "Near misses"),
+    ("/changes", "Changes"),
     ("/skipped", "Skipped"),
     ("/search", "Search"),
 ];
@@ -49,9 +53,39 @@ impl<'a> View<'a> {
             _ => format!("/page/{id}?dir={dir}"),
         }
     }
+
+    /// Returns the link to a kept page.
+    pub(super) fn kept_link(self, dir: usize, id: u64) -> String {
+        kept_link((self.dirs.len(), dir), id)
+    }
 }
 
+/// Returns the link to a kept page of one of `dirs` directories.
+pub(super) fn kept_link((dirs, dir): (usize, usize), id: u64) -> String {
+    match dirs {
+        1 => format!("/kept/{id}"),
+        _ => format!("/kept/{id}?dir={dir}"),
+    }
+}
+
+/// Seconds until a page whose result is being computed loads itself again.
+const REFRESH: u32 = 2;
+
 pub(super) fn frame(title: &str, here: &str, dirs: &[PathBuf], body: Markup) -> Markup {
+    framed((title, here), dirs, None, body)
+}
+
+/// A page that loads itself again, without a script.
+pub(super) fn refreshing(title: &str, here: &str, dirs: &[PathBuf], body: Markup) -> Markup {
+    framed((title, here), dirs, Some(REFRESH), body)
+}
+
+fn framed(
+    (title, here): (&str, &str),
+    dirs: &[PathBuf],
+    refresh: Option<u32>,
+    body: Markup,
+) -> Markup {
     let names: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     html! {
         (DOCTYPE)
@@ -59,6 +93,7 @@ pub(super) fn frame(title: &str, here: &str, dirs: &[PathBuf], body: Markup) -> 
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                @if let Some(seconds) = refresh { meta http-equiv="refresh" content=(seconds); }
                 title { (escape(title)) " - Hapax" }
                 link rel="stylesheet" href="/style.css";
                 script src="/script.js" defer {}
