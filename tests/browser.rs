@@ -190,7 +190,7 @@ fn a_person_finds_a_pair_looks_and_restores_it() {
     browser.wait("This page is now the kept page.");
     browser.click("nav a[href='/clusters']");
     browser.wait("2 clusters");
-    browser.click("details summary");
+    browser.click(".rows details summary");
     browser.wait("/copy/one");
     browser.click("nav a[href='/search']");
     browser.script(
@@ -211,6 +211,11 @@ fn a_phone_and_a_hostile_page_change_nothing() {
         "/list".to_owned(),
         format!("/page/{id}"),
         "/clusters".into(),
+        "/kept".into(),
+        "/kept/0".into(),
+        "/causes".into(),
+        "/near?similarity=0".into(),
+        "/changes".into(),
         "/search?q=when".into(),
         "/skipped".into(),
     ] {
