@@ -112,6 +112,7 @@ mod wacz;
 // Data directories of earlier versions.
 mod upgrade;
 // Same and different pages and their texts, on generated pages.
+mod purged;
 mod quality;
 // One crawl of many workers, with the feature `cluster`.
 #[cfg(feature = "cluster")]

@@ -19,6 +19,9 @@ pub(crate) struct ForgetArgs {
     /// Bring back the removed pages of this URL or host [default: of the last one] from the archive
     #[arg(long)]
     pub(crate) undo: bool,
+    /// Also overwrite the removed responses in the archive; --undo cannot bring them back
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) purge: bool,
     #[command(flatten)]
     pub(crate) data: Data,
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use hapax_data::{Forgettable, Request, read_only};
 use hapax_dedup::{Policy, Store};
 use hapax_extract::Recipe;
-use hapax_report::shell_path;
+use hapax_report::{purge_done, shell_path, would_purge};
 use hapax_url::{UrlLimits, normalize};
 use url::Url;
 
@@ -53,6 +53,9 @@ pub(super) fn run(args: &ForgetArgs, quiet: bool) -> Result<u8> {
                 writeln!(out, "{mark}  {}", line(url, 150))?;
             }
         }
+        if args.purge {
+            writeln!(out, "{}", would_purge(data, &name)?)?;
+        }
         writeln!(out, "{pages} would be removed ({parts}); nothing was changed.")?;
         out.flush()?;
         return Ok(COMPLETE);
@@ -60,19 +63,25 @@ pub(super) fn run(args: &ForgetArgs, quiet: bool) -> Result<u8> {
     if !args.yes {
         let mut err = std::io::stderr();
         if std::io::stdin().is_terminal() {
-            write!(err, "Remove {pages} of {} ({parts})? [y/N] ", line(&name, 150))?;
+            let end = if args.purge { ", also from the archive, forever" } else { "" };
+            write!(err, "Remove {pages} of {} ({parts}){end}? [y/N] ", line(&name, 150))?;
             let mut answer = String::new();
             std::io::stdin().lock().read_line(&mut answer)?;
             if !["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
                 writeln!(err, "Nothing was changed.")?;
                 return Ok(COMPLETE);
             }
+        } else if args.purge {
+            return Err(coded(USAGE, "--purge cannot be undone. Without a terminal, give --yes"));
         } else if !quiet {
             writeln!(err, "crawl: the next version requires --yes if there is no terminal")?;
         }
     }
     let back = shell_path(Path::new(&line(&name, 150)));
-    let answer = change(data, &Request::Forget { url_or_host: name })?;
+    let answer = change(data, &Request::Forget { url_or_host: name, purge: args.purge })?;
+    if let Some(done) = purge_done(&answer) {
+        return told(&answer, &done, quiet);
+    }
     let done = match answer.done {
         0 => "no stored page; the crawl will not fetch it from now on".to_owned(),
         done => format!(

@@ -84,8 +84,11 @@ impl Committer {
                     note(id, self.keep_instead(&rows, &texts, id, by))?;
                 }
             }
-            Request::Forget { url_or_host } => {
+            Request::Forget { url_or_host, purge } => {
                 answer.done += self.forget_wanted(&rows, &texts, url_or_host, by)?;
+                if *purge {
+                    answer.purged = Some(self.purge(url_or_host, by)?);
+                }
             }
             Request::Unforget { url_or_host } => {
                 answer = self.unforget(&texts, url_or_host.as_deref(), by)?;

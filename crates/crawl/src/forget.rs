@@ -14,7 +14,7 @@ use url::Url;
 
 use super::commit::Committer;
 use super::decided::now;
-use hapax_data::{Action, Decision, Row, Rows, Texts};
+use hapax_data::{Action, Decision, Row, Rows, Texts, has_body};
 
 const FORGOTTEN_AT_A_TIME: usize = 1000;
 /// The reason in the events.
@@ -119,6 +119,7 @@ impl Committer {
         let row = rows.by_id(record.id).or_else(|| rows.by_id(decided?));
         let Some(row) = row else { return Ok(None) };
         let line = rows.line(&row)?;
-        Ok(if line.level.as_deref() == Some("text") { line.of.warc } else { line.warc })
+        let has_own = line.warc.as_ref().is_some_and(|place| has_body(&self.warc.folder, place));
+        Ok(if line.level.as_deref() == Some("text") && !has_own { line.of.warc } else { line.warc })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hapax_data::{Discarded, PackedText, PageMeta, Texts, is_of_text, stored_page};
+use hapax_data::{Discarded, PackedText, PageMeta, Texts, has_body, is_of_text, stored_page};
 use hapax_dedup::Record;
 use hapax_index::Page;
 use hapax_page::comparison::{Compared, PageText};
@@ -59,8 +59,10 @@ impl Committer {
             return Ok(found);
         }
         let exact = entry.level.as_deref() == Some("text") && entry.against.is_none();
+        // Its own record is preferred, because that of the other page may be purged.
+        let own = entry.warc.as_ref().filter(|place| exact && has_body(&self.warc.folder, place));
         if exact && let Some(kept) = texts.kept_page(entry) {
-            // The archive has only the head of the page. Its text is that of the page it was compared with, which
+            // The archive may have only the head of the page. Its text is that of the page it was compared with, which
             // need not be the current representative.
             let of = match entry.of.id {
                 Some(of) => self.store.record(of)?,
@@ -69,13 +71,17 @@ impl Committer {
             if of.is_some_and(|of| of.has_digest_of(&found.record)) {
                 let kept_text = self.compared.get(kept.id, entry.of.url.as_bytes());
                 found.page_text = kept_text.map(|text| text.page().clone());
-                (found.text, found.stored_at, found.meta) = (kept.text, kept.stored_at, kept.meta);
+                let place = own.cloned().unwrap_or(kept.stored_at);
+                (found.text, found.stored_at, found.meta) = (kept.text, place, kept.meta);
                 found.other = kept.other;
                 return Ok(found);
             }
         }
-        let (url, place) =
-            if exact { (&line.of.url, &line.of.warc) } else { (&entry.url, &entry.warc) };
+        let (url, place) = if exact && own.is_none() {
+            (&line.of.url, &line.of.warc)
+        } else {
+            (&entry.url, &entry.warc)
+        };
         let read = || {
             let url = Url::parse(url).ok()?;
             stored_page(&self.warc.folder, place.as_deref()?, &url)

@@ -48,6 +48,7 @@ mod page;
 mod page_events;
 mod part_pages;
 mod patterns;
+mod purge;
 mod reach;
 mod readers;
 mod received;

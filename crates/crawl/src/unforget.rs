@@ -30,7 +30,7 @@ impl Committer {
         by: DecidedBy,
     ) -> Result<Answer> {
         let mut answer = Answer::default();
-        let Some(Removal { url_or_host, pages }) = removal(&self.root, url_or_host)? else {
+        let Some(Removal { url_or_host, pages, purged }) = removal(&self.root, url_or_host)? else {
             answer.not.push(match url_or_host {
                 Some(name) => format!("{name}: not forgotten"),
                 None => "nothing is forgotten".to_owned(),
@@ -39,7 +39,7 @@ impl Committer {
         };
         self.decide(&Decision::new(now(), Action::Unforget, url_or_host, by))?;
         for (done, page) in pages.iter().enumerate() {
-            match self.bring_back(texts, page)? {
+            match self.bring_back(texts, page, purged.as_deref())? {
                 None => answer.done += 1,
                 Some(why) => answer.not.push(format!("{}: {why}", page.url)),
             }
@@ -51,18 +51,29 @@ impl Committer {
     }
 
     /// Stores a removed page. Returns why it could not.
-    fn bring_back(&mut self, texts: &Texts, removed: &Decision) -> Result<Option<&'static str>> {
+    fn bring_back(
+        &mut self,
+        texts: &Texts,
+        removed: &Decision,
+        purged: Option<&str>,
+    ) -> Result<Option<String>> {
+        let not = |why: &str| Ok(Some(why.to_owned()));
         let name = &removed.url;
         if self.store.id_of(name.as_bytes())?.is_some() {
-            return Ok(Some("it was stored again in the meantime"));
+            return not("it was stored again in the meantime");
         }
         let Some(place) = removed.warc.as_deref() else {
-            return Ok(Some("the archive does not have it. The next recrawl may fetch it"));
+            return not("the archive does not have it. The next recrawl may fetch it");
         };
         let url = Url::parse(name).ok();
         let read = url.as_ref().and_then(|url| stored_page(&self.warc.folder, place, url));
         let Some((document, comparison_text)) = read else {
-            return Ok(Some("its record in pages/ is missing or damaged"));
+            let Some(purged) = purged else {
+                return not("its record in pages/ is missing or damaged");
+            };
+            return Ok(Some(format!(
+                "its record was purged at {purged}. The next recrawl may fetch it"
+            )));
         };
         let evidence = Evidence::of(&document, self.recipe);
         let time = parse_moment(&removed.time).unwrap_or_default();

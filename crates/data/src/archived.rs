@@ -57,6 +57,16 @@ pub fn stored_page(
     page_of_record(&record, url)
 }
 
+/// Returns whether the record at `FILE:OFFSET` has the body of a page.
+pub fn has_body(pages: &Path, place: &str) -> bool {
+    let record = || {
+        let (file, offset) = place.split_once(':')?;
+        read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()
+    };
+    record()
+        .is_some_and(|record| http_parts(&record.block).is_some_and(|(_, _, raw)| !raw.is_empty()))
+}
+
 /// Returns a page with its elements, from the same place.
 pub fn structured_page(pages: &Path, place: &str, url: &Url) -> Option<hapax_extract::Structured> {
     let (file, offset) = place.split_once(':')?;

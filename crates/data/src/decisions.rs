@@ -33,6 +33,8 @@ pub enum Action {
     Removed,
     /// A page or host is no longer forgotten.
     Unforget,
+    /// The records of a forgotten page or host are overwritten in the archive.
+    Purge,
 }
 
 /// One line of decisions.jsonl.
@@ -124,6 +126,9 @@ pub struct Decisions {
     /// Pages that a person declared distinct, in both directions.
     distinct: HashMap<String, HashSet<String>>,
     forgotten: Arc<Forgotten>,
+    purged: Forgotten,
+    /// Pages that were removed for a forgotten page or host.
+    removed: HashMap<String, HashSet<u64>>,
     chosen: HashSet<String>,
     lines: u64,
     /// Bytes of the file that were read.
@@ -228,8 +233,18 @@ impl Decisions {
                 rows.into_iter().chain(decision.id).for_each(|id| self.end(id));
             }
             Action::Forget | Action::ForgetHost => self.forgotten.add(url),
-            Action::Unforget => self.forgotten.remove(url),
-            Action::Removed => {}
+            Action::Unforget => {
+                self.forgotten.remove(url);
+                self.purged.remove(url);
+                self.removed.remove(url);
+            }
+            Action::Purge => self.purged.add(url),
+            Action::Removed => {
+                if let Some(of) = of {
+                    let pages = self.removed.entry(of.clone()).or_default();
+                    pages.insert(HASH.hash(url.as_bytes()));
+                }
+            }
         }
     }
 
@@ -305,6 +320,16 @@ impl Decisions {
     /// Returns whether a page, or its whole host, is forgotten.
     pub fn forgotten(&self, url: &str, host: &str) -> bool {
         self.forgotten.holds(url, host)
+    }
+
+    /// Returns whether a page, or its whole host, is purged.
+    pub fn purged(&self, url: &str, host: &str) -> bool {
+        self.purged.holds(url, host)
+    }
+
+    /// Returns the number of pages that were removed because they, or their hosts, are forgotten.
+    pub fn removed_pages(&self) -> u64 {
+        self.removed.values().map(|pages| pages.len() as u64).sum()
     }
 
     /// Returns the forgotten pages and hosts, to be shared.

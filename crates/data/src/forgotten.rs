@@ -69,12 +69,14 @@ impl Forgettable {
 }
 
 /// A page or host that is forgotten, with the pages that were removed for it, in the order of removal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Removal {
     /// The page or host.
     pub url_or_host: String,
     /// The lines of the removed pages. Earlier versions wrote none.
     pub pages: Vec<Decision>,
+    /// When the records of the pages were purged from the archive.
+    pub purged: Option<String>,
 }
 
 /// Returns the removal of a forgotten page or host; without a name, the last one that was not undone.
@@ -91,7 +93,7 @@ pub fn removal(data: &Path, url_or_host: Option<&str>) -> Result<Option<Removal>
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
-    let mut removals: HashMap<String, (usize, Vec<Decision>)> = HashMap::new();
+    let mut removals: HashMap<String, (usize, Removal)> = HashMap::new();
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -107,12 +109,17 @@ pub fn removal(data: &Path, url_or_host: Option<&str>) -> Result<Option<Removal>
             (Action::Forget | Action::ForgetHost, _) => {
                 removals.entry(decision.url).or_default().0 = number;
             }
+            (Action::Purge, _) => {
+                if let Some((_, removal)) = removals.get_mut(&decision.url) {
+                    removal.purged = Some(decision.time);
+                }
+            }
             (Action::Unforget, _) => {
                 removals.remove(&decision.url);
             }
             (Action::Removed, Some(of)) => {
-                if let Some((_, pages)) = removals.get_mut(of) {
-                    pages.push(decision);
+                if let Some((_, removal)) = removals.get_mut(of) {
+                    removal.pages.push(decision);
                 }
             }
             _ => {}
@@ -122,7 +129,7 @@ pub fn removal(data: &Path, url_or_host: Option<&str>) -> Result<Option<Removal>
         Some(name) => removals.remove_entry(name),
         None => removals.into_iter().max_by_key(|(_, (number, _))| *number),
     };
-    Ok(found.map(|(url_or_host, (_, pages))| Removal { url_or_host, pages }))
+    Ok(found.map(|(url_or_host, (_, removal))| Removal { url_or_host, ..removal }))
 }
 
 #[cfg(test)]

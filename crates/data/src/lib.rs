@@ -39,6 +39,7 @@ mod page_meta;
 mod page_texts;
 mod passages;
 mod positions;
+mod purge;
 mod reason;
 mod references;
 mod rows;
@@ -58,7 +59,7 @@ pub use addresses::Addresses;
 pub use again::Again;
 pub use archive_sample::{ArchiveSample, sample_archive};
 pub use archived::{
-    MAX_RECORD, TextCache, page_of_record, stored_page, stored_text, structured_page,
+    MAX_RECORD, TextCache, has_body, page_of_record, stored_page, stored_text, structured_page,
 };
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use canonical_state::{
@@ -107,6 +108,7 @@ pub use passages::{
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,
 };
+pub use purge::{PurgePlan, Purged};
 pub use reason::SkipReason;
 pub use references::{InReference, Reference, References, Wanted};
 pub use rows::{NONE, Row, Rows, is_of_host};

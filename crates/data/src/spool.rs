@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Context, Error, Result};
 use crate::files::open_regular;
+use crate::purge::Purged;
 
 /// A requested change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub enum Request {
     Forget {
         /// The page or host.
         url_or_host: String,
+        /// Also overwrite the records of its pages in the archive.
+        #[serde(default)]
+        purge: bool,
     },
     /// Undo [`Forget`](Self::Forget).
     Unforget {
@@ -48,6 +52,9 @@ pub struct Answer {
     pub done: u64,
     /// Why the other pages were not changed, one line each.
     pub not: Vec<String>,
+    /// The records that were overwritten in the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purged: Option<Purged>,
 }
 
 /// The spool of a data directory.
@@ -94,7 +101,10 @@ impl Spool {
                         Some(request) => requests.push((path, request)),
                         None => self.answer(
                             &path,
-                            &Answer { done: 0, not: vec!["the request cannot be read".into()] },
+                            &Answer {
+                                not: vec!["the request cannot be read".into()],
+                                ..Answer::default()
+                            },
                         ),
                     }
                 }
@@ -192,7 +202,7 @@ mod tests {
         let spool = Spool::of(folder.path());
         assert!(spool.requests().is_empty());
         let first = Request::Restore { ids: vec![1] };
-        let second = Request::Forget { url_or_host: "a.example".into() };
+        let second = Request::Forget { url_or_host: "a.example".into(), purge: false };
         spool.put(&first).unwrap();
         spool.put(&second).unwrap();
         std::fs::write(folder.path().join("spool/0.json"), "noise").unwrap();

@@ -1,6 +1,6 @@
 //! Texts of a row's pages, from the WARC or the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -40,6 +40,22 @@ impl Texts {
     /// Returns a kept page from the index.
     pub fn page(&self, id: u64) -> Option<StoredPage> {
         self.searcher.as_ref()?.page(id).ok().flatten()
+    }
+
+    /// Returns the places in the archive, file and offset, of kept pages with a wanted URL. Without an index, none.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub(crate) fn places_of(&self, wanted: impl Fn(&str) -> bool) -> Result<HashSet<(u32, u64)>> {
+        let mut places = HashSet::new();
+        let Some(searcher) = &self.searcher else { return Ok(places) };
+        searcher.pages(|page| {
+            let place = page.stored_at.split_once(':');
+            let place = place.and_then(|(f, offset)| Some((f.parse().ok()?, offset.parse().ok()?)));
+            places.extend(place.filter(|_| wanted(&page.url)));
+            true
+        })?;
+        Ok(places)
     }
 
     /// Finds a kept page by its URL, in O(pages).
@@ -87,7 +103,8 @@ impl Texts {
                 return self.kept(entry).or_else(own);
             }
             let url = Url::parse(&line.of.url).ok()?;
-            return stored_text(&self.pages, line.of.warc.as_deref()?, &url);
+            let compared = || stored_text(&self.pages, line.of.warc.as_deref()?, &url);
+            return compared().or_else(own);
         }
         own()
     }

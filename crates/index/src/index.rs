@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
@@ -18,6 +19,9 @@ use crate::verify::{Verified, agree};
 
 /// Memory of the writer, in bytes, before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
+/// Tries to merge segments that a background merge may have taken, and the wait after a failed one: ten minutes.
+const MERGE_TRIES: u32 = 6000;
+const MERGE_WAIT: Duration = Duration::from_millis(100);
 
 /// Bytes of stored texts that are compressed together, in an index that this version creates: LZ4 finds repetitions
 /// within 64 KiB, and larger blocks let more of a text look back that far. tantivy's default is 16 KiB.
@@ -177,6 +181,35 @@ impl Index {
         })
     }
 
+    /// Rewrites the files that contain removed pages, so that no file has their texts. Commit before.
+    ///
+    /// # Errors
+    /// From the writer or the file system, and [`Error::Poisoned`] from then on.
+    ///
+    /// # Complexity
+    /// Linear in the size of these files.
+    pub fn expunge(&mut self) -> Result<()> {
+        for _ in 0..MERGE_TRIES {
+            let index = self.index.clone();
+            let metas = guarded(&self.path, || index.searchable_segment_metas())?;
+            let with_removed: Vec<_> = metas.iter().filter(|meta| meta.has_deletes()).collect();
+            if with_removed.is_empty() {
+                return self.write(|writer| {
+                    writer.garbage_collect_files().wait()?;
+                    Ok(index.directory().sync_directory()?)
+                });
+            }
+            for meta in with_removed {
+                // A background merge may have taken the segment; the next try looks again.
+                if guarded(&self.path, || self.writer.merge(&[meta.id()]).wait()).is_err() {
+                    std::thread::sleep(MERGE_WAIT);
+                }
+            }
+        }
+        let what = "removed pages are still in its files. Run the command again".to_owned();
+        Err(Error::Io { path: self.path.clone(), source: std::io::Error::other(what) })
+    }
+
     /// Waits for background merges.
     ///
     /// # Errors
@@ -251,7 +284,7 @@ mod tests {
     use super::*;
     use crate::few_words::jieba;
     use crate::request::Request;
-    use crate::searcher::{SNIPPET_TEXT, Searcher};
+    use crate::searcher::{SNIPPET_TEXT, Searcher, damaged_files};
 
     fn page<'a>(id: u64, title: &'a str, text: &'a str) -> Page<'a> {
         Page {
@@ -333,6 +366,38 @@ mod tests {
             std::fs::write(file.unwrap(), bytes).unwrap();
         }
         assert!(Searcher::open(folder.path(), jieba).unwrap().page(0).unwrap().is_some());
+    }
+
+    #[test]
+    fn texts_of_removed_pages_are_in_no_file_after_expunge() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        // Several segments: one keeps pages, one loses all.
+        for group in 0..3 {
+            for id in group * 10..group * 10 + 10 {
+                let text = if id < 15 { "A quixotrine." } else { "A spring." };
+                index.add(&page(id, "Birds", text)).unwrap();
+            }
+            index.commit().unwrap();
+        }
+        let has = |word: &[u8]| {
+            std::fs::read_dir(folder.path()).unwrap().any(|file| {
+                let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
+                bytes.windows(word.len()).any(|part| part == word)
+            })
+        };
+        (0..15).for_each(|id| index.delete(id));
+        index.commit().unwrap();
+        assert!(has(b"quixotrine"));
+        index.expunge().unwrap();
+        assert!(!has(b"quixotrine") && has(b"spring"));
+        index.expunge().unwrap();
+        index.add(&page(40, "Birds", "A spring.")).unwrap();
+        index.commit().unwrap();
+        index.close().unwrap();
+        let searcher = Searcher::open(folder.path(), jieba).unwrap();
+        assert_eq!(searcher.search("spring", 99).unwrap().1, 16);
+        assert!(damaged_files(folder.path()).unwrap().is_empty());
     }
 
     #[test]

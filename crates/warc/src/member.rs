@@ -9,11 +9,11 @@ use std::io;
 use crc32fast::Hasher;
 use flate2::{Compress, Compression, FlushCompress};
 
-const END: &[u8; 4] = b"\r\n\r\n";
+pub(crate) const END: &[u8; 4] = b"\r\n\r\n";
 /// [`END`] as a final stored block of deflate, after its length and the complement of that.
 const END_BLOCK: [u8; 9] = [1, 4, 0, !4, !0, b'\r', b'\n', b'\r', b'\n'];
 /// Gzip header: deflate, no flags, no time, fastest level, unknown system.
-const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
+pub(crate) const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
 const PIECE: usize = 16 << 10;
 
 /// Compressed bytes of a member, without header and trailer.

@@ -215,6 +215,16 @@ impl Writer {
         Ok((self.number, self.length))
     }
 
+    /// Opens the file again after [`overwrite`](crate::overwrite) has replaced it.
+    ///
+    /// # Errors
+    /// From the file system; [`io::ErrorKind::InvalidData`] if the file is shorter than before.
+    pub fn reopen(&mut self) -> io::Result<()> {
+        has_all(&self.folder.join(name(self.number)), self.length)?;
+        self.file = open(&self.folder, self.number)?;
+        self.file.seek(SeekFrom::Start(self.length)).map(|_| ())
+    }
+
     fn info(&mut self) -> io::Result<()> {
         let mut block = Head::default();
         block.field("software", &self.options.software);

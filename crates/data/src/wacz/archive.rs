@@ -16,20 +16,36 @@ use crate::tables::read_only;
 
 /// A file of the archive, and its committed length.
 #[derive(Debug)]
-pub(super) struct ArchiveFile {
-    pub(super) path: PathBuf,
-    pub(super) name: String,
-    pub(super) length: u64,
+pub(crate) struct ArchiveFile {
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) length: u64,
 }
 
 /// Returns the files of the archive up to its committed end.
 pub(super) fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
     let folder = data.join("pages");
-    let mut end = None;
-    if let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? {
-        let position: PagePosition = read_position(&store.payload())?;
-        end = Some((position.warc_file, position.warc_length));
+    let end = archive_end(data)?;
+    let files = files_to(&folder, end)?;
+    if files.is_empty() {
+        return Err(Error::Invalid(format!(
+            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
+            data.display()
+        )));
     }
+    Ok(files)
+}
+
+/// Returns the committed end of the archive: the last file and its length. `None` without a store.
+pub(crate) fn archive_end(data: &Path) -> Result<Option<(u32, u64)>> {
+    let store = read_only(data, Policy::default(), Recipe::default().name())?;
+    let Some((store, _)) = store else { return Ok(None) };
+    let position: PagePosition = read_position(&store.payload())?;
+    Ok(Some((position.warc_file, position.warc_length)))
+}
+
+/// Returns the files of the archive in a folder up to `end`, the last file and its length.
+pub(crate) fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFile>> {
     let mut files = Vec::new();
     for number in 1.. {
         let name = format!("pages-{number:05}.warc.gz");
@@ -45,12 +61,6 @@ pub(super) fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
             _ => found,
         };
         files.push(ArchiveFile { path, name, length });
-    }
-    if files.is_empty() {
-        return Err(Error::Invalid(format!(
-            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
-            data.display()
-        )));
     }
     Ok(files)
 }

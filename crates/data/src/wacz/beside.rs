@@ -88,6 +88,21 @@ pub fn remove_cdxj(folder: &Path, last: u32) -> Result<()> {
     Ok(())
 }
 
+/// Removes the CDXJ file of a WARC file, if there is one.
+///
+/// # Errors
+/// From the file system.
+pub(crate) fn remove_cdxj_of(warc: &Path) -> Result<()> {
+    let mut path = warc.as_os_str().to_owned();
+    path.push(ENDING);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| Path::new(&path).display().to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
 #[derive(Deserialize)]
 struct Place {
     filename: String,

@@ -13,7 +13,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use serde_json::json;
 
+pub(crate) use self::archive::{ArchiveFile, archive_end, files_to};
 use self::archive::{archive_files, index};
+pub(crate) use self::beside::remove_cdxj_of;
 pub use self::beside::{count_cdxj, remove_cdxj, write_cdxj};
 use self::cdxj::Blocks;
 pub use self::cdxj::is_replayed;
