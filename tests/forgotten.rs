@@ -102,6 +102,8 @@ fn undo_brings_a_forgotten_host_back_with_its_duplicates() {
     assert_eq!(bench.summary()["forgotten_seeds"], 1, "{}", bench.summary());
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(said.contains("Complete, except for forgotten seeds."), "{said}");
+    assert_eq!(bench.summary()["forgotten_pages"], 6, "{}", bench.summary());
+    assert!(said.contains("6   pages that `crawl forget` removed; not requested"), "{said}");
     assert_eq!(server.asked().len(), asked);
 
     let said = bench.run(&["forget", "--undo"]);
@@ -113,6 +115,7 @@ fn undo_brings_a_forgotten_host_back_with_its_duplicates() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
     assert!(server.asked().len() > asked, "they are fetched again");
     assert!(bench.summary()["forgotten_seeds"].is_null());
+    assert!(bench.summary()["forgotten_pages"].is_null());
     // Once is enough.
     assert_eq!(bench.tried(&["forget", "--undo"]), 1);
 }

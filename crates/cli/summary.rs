@@ -139,6 +139,13 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
         writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
     }
     print_failed_seeds(&mut out, summary)?;
+    if summary.forgotten_pages > 0 {
+        writeln!(
+            out,
+            "  removed      {:>9}   pages that `crawl forget` removed; not requested. To undo: crawl forget --undo",
+            number(summary.forgotten_pages)
+        )?;
+    }
     if summary.forgotten_seeds > 0 {
         writeln!(
             out,

@@ -109,6 +109,9 @@ pub struct Summary {
     /// Number of seeds that are not requested because `crawl forget` removed them or their host.
     #[serde(skip_serializing_if = "is_zero")]
     pub forgotten_seeds: u64,
+    /// Number of pages that `crawl forget` removed. No run requests them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub forgotten_pages: u64,
     /// The hosts with the most fetched pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostLine>,
@@ -226,6 +229,7 @@ impl Summary {
             data: data.display().to_string(),
             failed_seeds: Vec::new(),
             forgotten_seeds: 0,
+            forgotten_pages: 0,
             hosts: Vec::new(),
             shared: false,
             unreached: false,
@@ -261,6 +265,7 @@ impl Summary {
         self.failed_seeds.extend(other.failed_seeds);
         self.failed_seeds.truncate(Self::FAILED_SEEDS);
         self.forgotten_seeds = both(self.forgotten_seeds, other.forgotten_seeds);
+        self.forgotten_pages = both(self.forgotten_pages, other.forgotten_pages);
         self.complete = (self.time.is_empty() || self.complete) && other.complete;
         self.stopped = self.stopped.or(other.stopped);
         self.time = self.time.max(other.time);

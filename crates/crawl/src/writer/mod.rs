@@ -90,6 +90,7 @@ pub(crate) struct Ended {
     pub(crate) forgotten_seeds: u64,
     /// The search for parts of pages was stopped.
     pub(crate) parts_stopped: bool,
+    pub(crate) forgotten_pages: u64,
 }
 
 /// End of the log line of a page that is gone once.
@@ -182,6 +183,7 @@ impl Writer {
         summary.shared = self.committer.is_shared();
         summary.failed_seeds = self.committer.seeds.failures(Summary::FAILED_SEEDS);
         summary.forgotten_seeds = self.committer.seeds.forgotten(self.committer.decisions());
+        summary.forgotten_pages = self.committer.decisions().removed_pages();
         if !summary.shared {
             summary.name_hosts(&self.stats, &*self.frontier);
         }
@@ -216,6 +218,7 @@ impl Writer {
                         failed_seeds: self.committer.seeds.failures(Summary::FAILED_SEEDS),
                         forgotten_seeds: self.committer.seeds.forgotten(self.committer.decisions()),
                         parts_stopped,
+                        forgotten_pages: self.committer.decisions().removed_pages(),
                     };
                     self.committer.close()?;
                     Ok(ended)
