@@ -7,6 +7,8 @@ pub mod difference;
 mod evidence;
 mod examples;
 mod kind;
+#[cfg(feature = "texts")]
+pub mod sites;
 mod stand_in;
 #[cfg(feature = "texts")]
 pub mod texts;

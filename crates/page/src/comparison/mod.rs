@@ -31,6 +31,8 @@ use crate::difference::Words;
 
 /// Maximum difference in bytes of the heading and a line that repeats it, with a section number or "(print version)".
 const MAX_MORE: usize = 24;
+/// Maximum number of lines of a page that are counted for its site.
+const MAX_LINES: usize = 1_024;
 
 /// A page, prepared for comparisons. Its parts are computed on first use.
 #[derive(Debug)]
@@ -41,14 +43,15 @@ pub struct Compared {
     cells: OnceLock<Cells>,
     /// Distinct words, sorted.
     known: OnceLock<Vec<u64>>,
+    lines: OnceLock<Vec<u64>>,
 }
 
 impl Compared {
     /// Wraps a page.
     pub fn new(page: PageText) -> Self {
         let names = Names::of(&page.heading, &page.title);
-        let (words, cells, known) = Default::default();
-        Self { page, names, words, cells, known }
+        let (words, cells, known, lines) = Default::default();
+        Self { page, names, words, cells, known, lines }
     }
 
     /// The page.
@@ -59,6 +62,7 @@ impl Compared {
     /// Computes the parts that most comparisons need, for instance on an idle thread.
     pub fn prepare(&self) {
         self.knows(0);
+        self.line_hashes();
     }
 
     /// Returns the words of its text, without lines that repeat the heading.
@@ -72,6 +76,18 @@ impl Compared {
                 .lines()
                 .filter(|line| heading.is_empty() || !near(line) || !heading.is_line(line));
             Words::of_lines(lines)
+        })
+    }
+
+    /// Returns hashes of its lines, each once and sorted; at most 1,024.
+    pub fn line_hashes(&self) -> &[u64] {
+        self.lines.get_or_init(|| {
+            let words = self.words();
+            let mut lines: Vec<u64> = words.lines().map(|line| words.line_hash(line)).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            lines.truncate(MAX_LINES);
+            lines
         })
     }
 

@@ -157,6 +157,7 @@ impl Outcome {
             kind: SummaryKind::Name,
             words: first.split_whitespace().count().max(second.split_whitespace().count()),
             example: format!("\"{first}\" -> \"{second}\""),
+            ..Summary::default()
         })
     }
 }

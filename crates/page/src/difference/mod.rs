@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 pub use self::kind::PartKind;
-pub use self::phrases::{Summary, SummaryKind, phrases, summaries};
+pub use self::phrases::{Repeated, Summary, SummaryKind, phrases, phrases_of, summaries};
 pub use self::words::{MAX_WORDS, Words};
 
 pub(crate) use self::kind::{is_counter_line, is_number};

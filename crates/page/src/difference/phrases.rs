@@ -7,8 +7,11 @@ const QUOTED: usize = 3;
 /// Maximum number of quoted words per part.
 const MAX_QUOTED: usize = 8;
 
+/// Number of other pages of a site from which on a line belongs to the site.
+const SITE_PAGES: u64 = 3;
+
 /// The differences of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The kind.
     pub kind: SummaryKind,
@@ -16,13 +19,27 @@ pub struct Summary {
     pub words: usize,
     /// At most three examples, quoted.
     pub example: String,
+    /// Lines that only one text has: their hashes and numbers of words.
+    pub lines: Vec<(u64, usize)>,
+    /// The part of these lines that the site repeats, if [`Summary::find_repeated`] found some.
+    pub repeated: Option<Repeated>,
+}
+
+/// Lines of a difference that the site repeats on other pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// Number of words in these lines.
+    pub words: usize,
+    /// Minimum number of other kept pages of the site that contain one of these lines.
+    pub pages: u64,
 }
 
 /// Kinds of differences, most significant first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SummaryKind {
     /// The names of the two pages: heading or title.
+    #[default]
     Name,
     /// A phrase that another one replaces in several places.
     Substitution,
@@ -63,6 +80,21 @@ impl SummaryKind {
 }
 
 impl Summary {
+    /// Finds the lines that the site repeats: three or more of its other pages contain each. `pages_with` returns the
+    /// number of other kept pages of the site that contain a line.
+    pub fn find_repeated(&mut self, pages_with: impl Fn(u64) -> u64) {
+        let mut found: Option<Repeated> = None;
+        for (line, words) in &self.lines {
+            let pages = pages_with(*line);
+            if pages >= SITE_PAGES {
+                let before = found.unwrap_or(Repeated { words: 0, pages });
+                found =
+                    Some(Repeated { words: before.words + words, pages: before.pages.min(pages) });
+            }
+        }
+        self.repeated = found;
+    }
+
     /// Returns the summary as a phrase. `names` denote the two texts in it.
     pub fn phrase(&self, names: [&str; 2]) -> String {
         let what = match self.kind {
@@ -81,7 +113,11 @@ impl Summary {
         };
         let words =
             if self.words == 1 { "1 word".to_owned() } else { format!("{} words", self.words) };
-        format!("{what}, {words}: {}", self.example)
+        let repeated = self.repeated.map_or(String::new(), |Repeated { words, pages }| {
+            let part = if words < self.words { format!("{words} of them ") } else { String::new() };
+            format!(" ({part}also on {pages} other pages of this site)")
+        });
+        format!("{what}, {words}{repeated}: {}", self.example)
     }
 }
 
@@ -90,7 +126,8 @@ pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<S
     let mut all = Vec::new();
     for one in difference.substitutions(first, second).iter().take(QUOTED) {
         let example = format!("\"{}\" -> \"{}\"", one.first, one.second);
-        all.push(Summary { kind: SummaryKind::Substitution, words: one.times, example });
+        let kind = SummaryKind::Substitution;
+        all.push(Summary { kind, words: one.times, example, ..Summary::default() });
     }
     for (of_part, kind) in [
         (PartKind::Number, SummaryKind::Number),
@@ -110,7 +147,17 @@ pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<S
             quoted.push("...".to_owned());
         }
         if !quoted.is_empty() {
-            all.push(Summary { kind, words, example: quoted.join(", ") });
+            let lines = match kind {
+                SummaryKind::OnlyFirst => {
+                    parts().flat_map(|part| first.lines_in(&part.first)).collect()
+                }
+                SummaryKind::OnlySecond => {
+                    parts().flat_map(|part| second.lines_in(&part.second)).collect()
+                }
+                _ => Vec::new(),
+            };
+            let example = quoted.join(", ");
+            all.push(Summary { kind, words, example, lines, repeated: None });
         }
     }
     all
@@ -118,7 +165,11 @@ pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<S
 
 /// Returns the summaries as phrases. `names` denote the two texts in a phrase.
 pub fn phrases(difference: &Difference, texts: [&Words; 2], names: [&str; 2]) -> Vec<String> {
-    let summaries = summaries(difference, texts);
+    phrases_of(difference, &summaries(difference, texts), names)
+}
+
+/// Returns the phrases of summaries of this difference.
+pub fn phrases_of(difference: &Difference, summaries: &[Summary], names: [&str; 2]) -> Vec<String> {
     if summaries.is_empty() {
         let cut = if difference.cut { ", as far as it is read" } else { "" };
         return vec![format!("the same text{cut}")];

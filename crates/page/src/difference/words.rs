@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use hapax_dedup::mix64;
 use hapax_extract::for_each_word;
 
 use crate::evidence::HASH;
@@ -97,8 +98,25 @@ impl Words {
         &self.hashes
     }
 
+    /// Returns the hash of a line. `sites/` has hashes of lines, so this must never change.
+    pub(crate) fn line_hash(&self, line: Range<usize>) -> u64 {
+        let words = self.hashes.get(line).unwrap_or_default();
+        words.iter().fold(0, |hash, word| mix64(hash.rotate_left(7) ^ word))
+    }
+
+    /// Returns the hash and the number of words of each whole line in a range of words.
+    pub(super) fn lines_in(&self, words: &Range<usize>) -> Vec<(u64, usize)> {
+        let first = self.line_of(words.start);
+        (first..self.lines.len())
+            .map(|number| self.line(number))
+            .skip_while(|line| line.start < words.start)
+            .take_while(|line| line.end <= words.end)
+            .map(|line| (self.line_hash(line.clone()), line.len()))
+            .collect()
+    }
+
     /// Returns the word range of each line.
-    pub(super) fn lines(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let starts = std::iter::once(0).chain(self.lines.iter().copied());
         starts.zip(self.lines.iter().copied()).map(|(start, end)| start..end)
     }
@@ -116,6 +134,22 @@ mod tests {
         assert_eq!(words.lines().collect::<Vec<_>>(), [0..3, 3..7]);
         assert_eq!(words.phrase(1..3), "old river");
         assert_eq!(words.word(99), "");
+    }
+
+    #[test]
+    fn equal_lines_have_one_hash_whatever_their_case_and_spaces() {
+        let words = Words::of("Follow us\nA B\nB A\nfollow  US!\nfollow");
+        let hashes: Vec<u64> = words.lines().map(|line| words.line_hash(line)).collect();
+        let [first, ab, ba, again, follow] = hashes[..] else { panic!("{hashes:?}") };
+        assert_eq!(first, again);
+        assert_ne!(ab, ba);
+        assert_ne!(first, follow);
+        // Directories contain this value.
+        assert_eq!(follow, mix64(HASH.hash(b"follow")));
+        assert_eq!(words.lines_in(&(0..4)), [(first, 2), (ab, 2)]);
+        assert_eq!(words.lines_in(&(1..5)), [(ab, 2)]);
+        assert_eq!(words.lines_in(&(6..8)), [(again, 2)]);
+        assert_eq!(words.lines_in(&(99..100)), []);
     }
 
     #[test]
