@@ -111,6 +111,8 @@ mod stream_sinks;
 mod wacz;
 // Data directories of earlier versions.
 mod upgrade;
+// Lines that a site repeats, in the words of a comparison.
+mod sites;
 // Same and different pages and their texts, on generated pages.
 mod purged;
 mod quality;

@@ -90,6 +90,7 @@ impl Settings {
                 archive: self.output.no_warc != Some(true),
                 index: self.output.no_index != Some(true),
                 links_only: self.output.links_only == Some(true),
+                site_lines: self.output.no_site_boilerplate != Some(true),
             },
         })
     }

@@ -84,6 +84,9 @@ fn words(contents: &Contents) -> String {
         Contents::Texts { pages, without } => {
             format!("{}, {} kept pages have none", counted(*pages, "text"), number(*without))
         }
+        Contents::Sites { sites, lines } => {
+            format!("{} of {}", counted(*lines, "line"), counted(*sites, "site"))
+        }
         Contents::Readable => "it can be read".to_owned(),
         _ => "not written yet: the first run ended before it".to_owned(),
     }

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use hapax_data::{SiteReader, differs};
 use hapax_dedup::{Layout, Level, Policy, Rule};
 use hapax_page::comparison::{Compared, Outcome, PageText, compare_pages};
-use hapax_page::difference::{self, Words, phrases};
+use hapax_page::difference::{self, Words};
 use hapax_page::examples;
 use serde_json::{Value, json};
 
@@ -58,14 +59,18 @@ pub(super) fn run(args: &ExplainArgs, second: &Path, settings: &Settings) -> Res
     let [Some((first, of_first)), Some((second, of_second))] = pages else { return Ok(COMPLETE) };
     let recorded = [of_first, of_second];
     let comparison = compare(&first, &second, &policy);
+    // Two files need no data directory.
+    let sites = SiteReader::open(data, policy, recipe.name()).ok().flatten();
+    let urls = [first.address.as_ref(), second.address.as_ref()];
+    let differs = differs([text_of(&first), text_of(&second)], urls, NAMES, sites.as_ref())?;
     let text = if args.json {
-        let mut row = comparison.json(&first, &second);
+        let mut row = comparison.json(&first, &second, &differs);
         if let Some(object) = row.as_object_mut() {
             object.insert("recorded".into(), json!(recorded));
         }
         format!("{}\n", output::json(&row))
     } else {
-        let mut text = comparison.text(&first, &second);
+        let mut text = comparison.text(&first, &second, &differs);
         for (name, decision) in NAMES.iter().zip(recorded) {
             if let Some(decision) = decision {
                 let _ = writeln!(text, "recorded     {name}: {}", escape(&decision));
@@ -191,7 +196,7 @@ impl Comparison {
         }
     }
 
-    fn text(&self, a: &Page, b: &Page) -> String {
+    fn text(&self, a: &Page, b: &Page, differs: &[String]) -> String {
         let mut out = String::new();
         for (name, page) in [("first", a), ("second", b)] {
             let tokens = page.evidence.comparison_text.features.tokens;
@@ -230,14 +235,14 @@ impl Comparison {
             out,
             "words        {in_first:.0} % of the first and {in_second:.0} % of the second are in both"
         );
-        for phrase in phrases(&read, [&first, &second], NAMES) {
-            let _ = writeln!(out, "differs      {}", line(&phrase, 3 * WIDTH));
+        for phrase in differs {
+            let _ = writeln!(out, "differs      {}", line(phrase, 3 * WIDTH));
         }
         let _ = writeln!(out, "verdict      {}", self.verdict());
         out
     }
 
-    fn json(&self, a: &Page, b: &Page) -> Value {
+    fn json(&self, a: &Page, b: &Page, differs: &[String]) -> Value {
         let rules: Vec<Value> = self
             .rules
             .iter()
@@ -263,7 +268,7 @@ impl Comparison {
             "reason": self.outcome.as_ref().map(|outcome| outcome.reason.as_str()),
             "names": self.outcome.as_ref().map(|outcome| outcome.names.as_str()),
             "jaccard": read.jaccard(), "containment": read.containment(), "own": read.own_shares(),
-            "differs": phrases(&read, [&first, &second], NAMES),
+            "differs": differs,
             "fingerprints": [a.evidence.fingerprint.to_string(), b.evidence.fingerprint.to_string()],
         })
     }

@@ -12,7 +12,7 @@ use super::explain_page::Page;
 use crate::settings::Settings;
 use hapax_data::{
     ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, TextStore, digests_of,
-    matches, proposal_in_words, url_of_key,
+    matches, proposal_in_words, read_sites, site_of_key, url_of_key,
 };
 use hapax_page::comparison::{Compared, PageText};
 
@@ -69,7 +69,9 @@ pub(super) fn ask(
         let of = key_of(store, best.id)?;
         // A person has said that these two are not the same.
         if !decisions.distinct(key, &of) {
+            let sites = [key, &of].map(|key| site_of_key(key.as_bytes()));
             let compared = comparison.take(best.id);
+            let compared = compared.map(|one| one.with_sites(&read_sites(data, store), sites));
             return Ok(duplicate(&best, &of, settings.policy()?.distance, compared));
         }
     }

@@ -48,11 +48,16 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
             "{name}: the texts of {texts} were added; later pages are compared with them."
         )?;
     }
+    if done.sites > 0 {
+        let pages = counted(done.sites, "kept page");
+        writeln!(out, "{name}: the lines of {pages} were counted for their sites.")?;
+    }
     if done.inlinks > 0 {
         let urls = counted(done.inlinks, "URL");
         writeln!(out, "{name}: the first inlinks of {urls} were found in the archive.")?;
     }
-    if done.documents > 0 || done.texts == 0 && done.indexed == 0 && done.inlinks == 0 {
+    let others = done.texts + done.sites + done.indexed + done.inlinks;
+    if done.documents > 0 || others == 0 {
         let documents = counted(done.documents, "document");
         writeln!(out, "{name}: converted {documents} to the digest of this version.")?;
     }

@@ -221,7 +221,7 @@ pub(crate) struct Output {
     /// Only fetch and follow links: no text, no duplicates, no WARC, no index
     #[arg(long, env = "HAPAX_LINKS_ONLY", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) links_only: Option<bool>,
-    /// Keep lines in exported texts that a site repeats on three or more pages
+    /// Do not count lines that a site repeats; keep those of three or more pages in exported texts
     #[arg(long, env = "HAPAX_NO_SITE_BOILERPLATE", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) no_site_boilerplate: Option<bool>,
 }

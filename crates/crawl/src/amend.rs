@@ -32,6 +32,7 @@ impl Amend {
             skips: false,
             shared: false,
             keep_duplicates: false,
+            sites: data.sites().exists(),
             against: Arc::default(),
             has_seeds,
         };

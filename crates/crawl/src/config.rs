@@ -245,11 +245,13 @@ pub struct Storage {
     pub index: bool,
     /// Follow links only: extract no text, store no page. Default off.
     pub links_only: bool,
+    /// Count the lines that each site repeats, in `sites/`. Default on.
+    pub site_lines: bool,
 }
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { archive: true, index: true, links_only: false }
+        Self { archive: true, index: true, links_only: false, site_lines: true }
     }
 }
 

@@ -447,6 +447,7 @@ fn parts_of(config: &Config, against: &Arc<References>, has_seeds: bool) -> Part
         index: storage.index && !storage.links_only,
         skips: false,
         keep_duplicates: false,
+        sites: storage.site_lines,
         against: Arc::clone(against),
         shared: false,
         has_seeds,

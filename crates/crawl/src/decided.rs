@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use crate::error::Result;
 use hapax_data::{
     ComparedTexts, DecidedBy, DuplicateKind, PageLinks, PageMeta, compared_texts, round,
+    site_of_key,
 };
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::StoredPage;
@@ -419,7 +420,9 @@ impl Committer {
         let text = self.compared.get(page.id, &page.key)?;
         let other = self.compared.get(of_id, &of.key)?;
         let outcome = compare_pages(&text, &other, page.site == of.site);
-        outcome.same().then(|| compared_texts(&outcome, &text, &other))
+        let sites = [page, of].map(|record| site_of_key(&record.key));
+        let compared = || compared_texts(&outcome, &text, &other).with_sites(&self.sites, sites);
+        outcome.same().then(compared)
     }
 
     /// Returns whether a person forgot this page or its host.

@@ -76,8 +76,8 @@ impl Committer {
                 if let Some(own) = self.store.id_of(&record.key)? {
                     self.event_removed(own, &name, FORGOTTEN)?;
                     let kind = self.kind_of(own)?.unwrap_or(DuplicateKind::Near);
+                    self.remove_text(own)?;
                     self.store.delete(own)?;
-                    self.compared.remove(own);
                     self.count(kind, -1, bytes);
                     self.end_row(own, &name)?;
                 }

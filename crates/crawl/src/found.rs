@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hapax_data::{Discarded, PackedText, PageMeta, Texts, has_body, is_of_text, stored_page};
+use hapax_data::{
+    Discarded, PackedText, PageMeta, Texts, has_body, is_of_text, site_of_key, stored_page,
+};
 use hapax_dedup::Record;
 use hapax_index::Page;
 use hapax_page::comparison::{Compared, PageText};
@@ -113,6 +115,9 @@ impl Committer {
             let packed = PackedText::of(text);
             let compared = Arc::new(Compared::new(text.clone()));
             self.compared.insert(id, entry.own_key(), packed, &compared);
+            if let Some(site) = site_of_key(entry.own_key()) {
+                self.sites.add(site, compared.line_hashes());
+            }
         }
         let url = Url::parse(&entry.url).ok();
         self.add_to_index(&Page {

@@ -9,6 +9,7 @@ use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
+use hapax_page::sites::site_of_url;
 use hapax_page::{as_it_stands, examples};
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
@@ -16,7 +17,9 @@ use super::commit::{Committer, place};
 use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
-use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageLinks, round};
+use hapax_data::{
+    ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageLinks, round, site_of_key,
+};
 
 /// The other page of a log line: a kept page, or a document of a reference.
 #[derive(Debug)]
@@ -37,6 +40,9 @@ impl Committer {
     ) -> Result<()> {
         self.texts.insert(id, Arc::clone(&page.text));
         self.store_text(page, id);
+        if let Some(site) = site_of_url(&page.url) {
+            self.sites.add(site, page.compared.line_hashes());
+        }
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
@@ -102,6 +108,18 @@ impl Committer {
         self.compared.insert(id, key.as_bytes(), packed, &page.compared);
     }
 
+    /// Removes the text of a page, and its lines from the counts of its site if it is kept.
+    pub(super) fn remove_text(&mut self, id: u64) -> Result<()> {
+        if let Some(record) = self.store.record(id)?.filter(|record| record.of.is_none())
+            && let Some(site) = site_of_key(&record.key)
+            && let Some(text) = self.compared.get(id, &record.key)
+        {
+            self.sites.remove(site, text.line_hashes());
+        }
+        self.compared.remove(id);
+        Ok(())
+    }
+
     pub(super) fn add_to_index(&mut self, page: &Page<'_>) -> Result<()> {
         let Some(index) = &mut self.search.index else { return Ok(()) };
         index.add(page)?;
@@ -137,8 +155,8 @@ impl Committer {
         {
             self.sinks.remove(&String::from_utf8_lossy(&record.key), id)?;
         }
+        self.remove_text(id)?;
         self.store.delete(id)?;
-        self.compared.remove(id);
         self.warc.places.remove(&id);
         if self.search.index.is_some() {
             self.search.leaving.push(id);

@@ -99,6 +99,7 @@ impl Offline {
             skips: true,
             shared: false,
             keep_duplicates: parts.keep_duplicates,
+            sites: config.storage.site_lines,
             against: Arc::new(against),
             has_seeds,
         };

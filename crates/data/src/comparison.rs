@@ -7,6 +7,8 @@ use hapax_page::comparison::{Compared, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
 use crate::lines::{ComparedTexts, DifferenceItem, Differences};
+use crate::site_counts::{SitePage, find_repeated};
+use hapax_page::sites::SiteStore;
 use hapax_page::texts::TextStore;
 
 /// The two pages in the phrases of a log line.
@@ -31,11 +33,7 @@ impl Finding {
 pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> ComparedTexts {
     let none = Difference::default();
     let difference = outcome.difference.as_ref().unwrap_or(&none);
-    let item = |summary: Summary| DifferenceItem {
-        kind: summary.kind.as_str().to_owned(),
-        words: summary.words,
-        example: summary.example,
-    };
+    let summaries = outcome.summaries(page, kept);
     ComparedTexts {
         reason: outcome.reason.as_str().to_owned(),
         own: difference.own_shares().map(round),
@@ -43,9 +41,41 @@ pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> Co
         differences: Differences {
             jaccard: Some(round(difference.jaccard())),
             containment: Some(difference.containment().map(round)),
-            difference: outcome.summaries(page, kept).into_iter().map(item).collect(),
+            difference: summaries.iter().map(item_of).collect(),
             part: None,
         },
+        summaries,
+    }
+}
+
+fn item_of(summary: &Summary) -> DifferenceItem {
+    DifferenceItem {
+        kind: summary.kind.as_str().to_owned(),
+        words: summary.words,
+        example: summary.example.clone(),
+        site_words: summary.repeated.map(|repeated| repeated.words),
+        site_pages: summary.repeated.map(|repeated| repeated.pages),
+    }
+}
+
+impl ComparedTexts {
+    /// Names the lines that a site repeats: `sites` are those of the page and of the kept page.
+    #[must_use]
+    pub fn with_sites(mut self, store: &SiteStore, sites: [Option<u64>; 2]) -> Self {
+        let [page, kept] = sites;
+        let pages = [(page, false), (kept, true)].map(|(site, is_kept)| SitePage { site, is_kept });
+        find_repeated(&mut self.summaries, store, pages);
+        // The first phrases are those of the summaries.
+        let items = &mut self.differences.difference;
+        for ((summary, phrase), item) in
+            self.summaries.iter().zip(&mut self.differs).zip(items.iter_mut())
+        {
+            if summary.repeated.is_some() {
+                *phrase = summary.phrase(NAMES);
+                *item = item_of(summary);
+            }
+        }
+        self
     }
 }
 

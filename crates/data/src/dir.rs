@@ -10,7 +10,7 @@ use crate::files;
 
 /// The contents of a data directory except its lock, in the order of removal. The settings come first: without them
 /// it is not a crawl. The store comes last: files without a store look like damage.
-const OWN: [&str; 20] = [
+const OWN: [&str; 21] = [
     "crawl.toml",
     "summary.json",
     "pages",
@@ -18,6 +18,7 @@ const OWN: [&str; 20] = [
     "frontier",
     "received",
     "texts",
+    "sites",
     "discarded.jsonl",
     "discarded.index",
     "skipped.jsonl",
@@ -138,6 +139,10 @@ impl DataDir {
     /// The folder of the texts for comparison.
     pub fn texts(&self) -> PathBuf {
         self.root.join("texts")
+    }
+    /// The folder of the counts of lines that sites repeat.
+    pub fn sites(&self) -> PathBuf {
+        self.root.join("sites")
     }
     /// The folder of the frontier.
     pub fn frontier(&self) -> PathBuf {

@@ -1,5 +1,6 @@
 //! The lines of discarded.jsonl and skipped.jsonl.
 
+use hapax_page::difference::Summary;
 use serde::{Deserialize, Serialize};
 
 use crate::again::Again;
@@ -126,6 +127,9 @@ pub struct ComparedTexts {
     /// Fields of [`Discarded`].
     #[serde(skip)]
     pub differences: Differences,
+    /// The differences, from which the other fields about them are made.
+    #[serde(skip)]
+    pub summaries: Vec<Summary>,
 }
 
 /// Measures of the differences between two texts that were compared.
@@ -170,6 +174,13 @@ pub struct DifferenceItem {
     pub words: usize,
     /// At most three examples, quoted.
     pub example: String,
+    /// Of lines that only one page has: the number of words in lines that at least three other kept pages of its site
+    /// have too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site_words: Option<usize>,
+    /// The number of other kept pages of the site that have these lines; a lower limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site_pages: Option<u64>,
 }
 
 impl Discarded {

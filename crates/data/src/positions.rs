@@ -48,6 +48,8 @@ pub struct PagePosition {
     pub hosts: Vec<(String, u64)>,
     /// The digests of the store's records.
     pub digests: Digests,
+    /// The commit of `sites/`; 0 before the first one.
+    pub sites: u64,
 }
 
 /// Returns the digests of a store's records, from the payload of its last commit.

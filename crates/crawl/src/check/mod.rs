@@ -4,6 +4,7 @@ mod archive;
 mod index;
 mod logs;
 mod part;
+mod sites;
 mod texts;
 
 use std::io::ErrorKind;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use self::archive::check_warc;
 use self::index::check_index;
 pub use self::part::{CheckedPart, Contents, Part};
+use self::sites::check_sites;
 use self::texts::check_texts;
 
 use self::logs::{Lines, check_log, check_logs, committed_of, number_in};
@@ -90,6 +92,9 @@ impl Checked<'_> {
         self.add(Part::Dedup, store.check().map(Contents::Documents).map_err(Into::into));
         if self.data.join("texts").exists() {
             self.add(Part::Texts, check_texts(self.data, store));
+        }
+        if self.data.join("sites").exists() {
+            self.add(Part::Sites, check_sites(self.data, store));
         }
         if self.data.join("index/meta.json").exists() {
             self.add(Part::Index, check_index(self.data, store));

@@ -22,6 +22,8 @@ pub enum Part {
     Pages,
     /// The comparison texts.
     Texts,
+    /// The counts of lines that sites repeat.
+    Sites,
     /// The frontier.
     Frontier,
     /// summary.json.
@@ -41,6 +43,7 @@ impl Part {
             Self::Events => "events",
             Self::Pages => "pages",
             Self::Texts => "texts",
+            Self::Sites => "sites",
             Self::Frontier => "frontier",
             Self::Summary => "summary",
             Self::Skipped => "skipped",
@@ -89,6 +92,13 @@ pub enum Contents {
         pages: u64,
         /// Kept pages without a text, which are compared by their sketches.
         without: u64,
+    },
+    /// Counts of lines that sites repeat.
+    Sites {
+        /// Number of sites.
+        sites: u64,
+        /// Number of lines.
+        lines: u64,
     },
     /// A file that can be read.
     Readable,

@@ -90,6 +90,7 @@ impl Committer {
     /// Steps 3 and 4: index and sinks, then the dedup store.
     fn commit_pages(&mut self, mut position: PagePosition) -> Result<()> {
         self.compared.commit()?;
+        position.sites = self.sites.commit()?;
         if let Some(index) = &mut self.search.index {
             index.commit()?;
         }
@@ -97,6 +98,7 @@ impl Committer {
         position.leaves_index = std::mem::take(&mut self.search.leaving);
         self.store.commit(&serde_json::to_vec(&position)?)?;
         self.compared.erase()?;
+        self.sites.compact()?;
         if let Some(index) = &mut self.warc.index {
             index.committed(position.warc_file);
         }

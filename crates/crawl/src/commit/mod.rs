@@ -13,11 +13,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
     Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts, PageMeta,
-    References, Rows, SkipReason, Skipped, TextCache, TextChange, TextStore, url_of_key,
+    References, Rows, SiteStore, SkipReason, Skipped, TextCache, TextChange, TextStore,
+    site_of_key, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
 use hapax_frontier::{End, Frontier, Lease};
+use hapax_page::sites::site_of_url;
 use hapax_url::url_key;
 use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
@@ -50,6 +52,8 @@ pub(crate) struct Parts {
     pub(crate) has_seeds: bool,
     /// Store duplicates too, so that later documents can match them.
     pub(crate) keep_duplicates: bool,
+    /// Count the lines of each site.
+    pub(crate) sites: bool,
     /// Stores of other crawls.
     pub(crate) against: Arc<References>,
 }
@@ -73,6 +77,8 @@ pub(crate) struct Committer {
     pub(super) texts: TextCache,
     /// The comparison texts of kept pages.
     pub(super) compared: Arc<TextStore>,
+    /// How many kept pages of each site contain a line.
+    pub(super) sites: SiteStore,
     /// Stores of other crawls, which are only read.
     pub(super) references: Arc<References>,
     /// Canonical URLs that kept pages name and that are not their own. Used if there is no frontier to remember them.
@@ -294,8 +300,17 @@ impl Committer {
         } else {
             self.matches_by(page, document, Extent::Few, &mut comparison)?.into_iter().next()
         };
-        let compared = best.and_then(|best| comparison.take(best.id));
-        Ok((best, compared))
+        let compared = best.and_then(|best| Some((best.id, comparison.take(best.id)?)));
+        // Here, and not on the worker: these counts depend on the order of pages only.
+        let compared = compared.map(|(of, compared)| {
+            let own = site_of_url(&page.url);
+            let kept = self.store.record(of)?.and_then(|kept| {
+                // The key of a document of `crawl dedup` is no URL.
+                site_of_key(&kept.key).or_else(|| own.filter(|_| kept.site == document.site))
+            });
+            hapax_dedup::Result::Ok(compared.with_sites(&self.sites, [own, kept]))
+        });
+        Ok((best, compared.transpose()?))
     }
 
     /// Returns the stored documents that a page duplicates, best first.

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use hapax_data::{
-    Committed, DataDir, Decisions, EventLog, Log, PagePosition, SkipPosition, TextCache, TextStore,
-    digests_of, read_position, remove_cdxj,
+    Committed, DataDir, Decisions, EventLog, Log, PagePosition, SiteStore, SkipPosition, TextCache,
+    TextStore, digests_of, read_position, remove_cdxj,
 };
 use hapax_dedup::{Options, Store};
 use hapax_extract::{Recipe, jieba};
@@ -74,6 +74,7 @@ impl Committer {
             stats,
             texts: TextCache::default(),
             compared: Arc::new(TextStore::open(&data.texts())),
+            sites: open_sites(data, parts, pages.sites, is_new),
             references: Arc::clone(&parts.against),
             named: BTreeMap::new(),
             run: Run {
@@ -123,6 +124,15 @@ impl Committer {
             self.stats.at_least(host, *fetched);
         }
         Ok(())
+    }
+}
+
+/// Opens the counts of lines. Without texts, and in a crawl that workers share, nothing is counted.
+fn open_sites(data: &DataDir, parts: &Parts, commit: u64, is_new: bool) -> SiteStore {
+    if parts.sites && !parts.shared && !parts.policy.hamming_only {
+        SiteStore::open(&data.sites(), commit, is_new)
+    } else {
+        SiteStore::off(commit)
     }
 }
 

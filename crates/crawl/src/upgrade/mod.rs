@@ -5,6 +5,7 @@
 
 mod index;
 mod inlinks;
+mod sites;
 mod texts;
 
 use std::collections::HashMap;
@@ -48,6 +49,8 @@ pub struct Upgraded {
     pub damaged: Option<String>,
     /// Kept pages whose comparison text was added.
     pub texts: u64,
+    /// Kept pages whose lines were counted for their site.
+    pub sites: u64,
     /// Pages of the renewed index; 0 if the index is current.
     pub indexed: u64,
     /// URLs whose inlinks were found in the archive; 0 if they are complete, or without an archive.
@@ -78,14 +81,16 @@ fn upgrade_store(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgra
         skips: false,
         shared: false,
         keep_duplicates: false,
+        sites: true,
         against: Arc::default(),
         has_seeds: false,
     };
     let stats = Arc::new(Stats::default());
     let mut committer = Committer::open(data, &parts, None, stats)?;
     let mut result = Upgraded { texts: texts::add(&committer, data)?, ..Upgraded::default() };
+    result.sites = sites::count(&mut committer)?;
     if !committer.digests().needs_upgrade() {
-        result.was_current = result.texts == 0;
+        result.was_current = result.texts == 0 && result.sites == 0;
         committer.close()?;
         // An upgrade that was killed at its end left it.
         Found::remove_folder(&data.root().join(FOLDER))?;
