@@ -1,5 +1,6 @@
 //! Prints the feature values of each block, one page per line: the input of `scripts/train-blocks`. Reads one JSON
 //! object per line: the path of a page, and lists of first-stage scores for its blocks.
+//! With `scores` (of the second stage) and the page's `url`, it prints for each block whether it is kept.
 //!
 //! ```text
 //! echo '{"path": "page.html.gz", "looks": []}' | cargo run --release -p hapax-extract --example evidence
@@ -7,7 +8,8 @@
 
 use std::io::{BufRead, Read, Write};
 
-use hapax_extract::{Limits, evidence};
+use hapax_extract::{Limits, evidence, kept_by};
+use url::Url;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -19,6 +21,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if path.ends_with(".gz") {
             let packed = std::mem::take(&mut body);
             flate2::read::MultiGzDecoder::new(&packed[..]).read_to_end(&mut body)?;
+        }
+        if let Some(scores) = page.get("scores") {
+            let scores: Vec<i32> = serde_json::from_value(scores.clone())?;
+            let url = page["url"].as_str().and_then(|url| Url::parse(url).ok());
+            let url = url.map_or_else(|| Url::parse("http://localhost/"), Ok)?;
+            let kept = kept_by(&url, None, &body, &Limits::default(), &scores);
+            writeln!(out, "{}", serde_json::json!({ "path": path, "blocks": kept }))?;
+            continue;
         }
         let blocks: Vec<_> = evidence(None, &body, &Limits::default(), &looks)
             .into_iter()

@@ -103,9 +103,14 @@ pub(crate) struct Chosen {
 /// pages with few stopwords. So its result is only one input of the fitted weights.
 pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Chosen {
     let votes = vote(page, stopwords);
+    let scores = model().scores(page, &votes, &votes.sizes());
+    choose_by(page, &votes, &scores, url)
+}
+
+/// Decides about each block by its `scores`, in thousandths of a logit.
+pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -> Chosen {
     let model = model();
     let sizes = votes.sizes();
-    let scores = model.scores(page, &votes, &sizes);
     let keep_but = |barred: &[bool]| {
         let scores = scores.iter().zip(barred);
         let scores: Vec<i32> =
@@ -120,16 +125,16 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Ch
     let mut barred = barred_as_hidden(page, expected);
     let mut keep = keep_but(&barred);
     if !page.kinds.is_discussion() && !is_forum(url, &page.title) {
-        let others = [comments(page), other_stories(page, &votes)];
+        let others = [comments(page), other_stories(page, votes)];
         for other in others.into_iter().flatten() {
             let more: Vec<bool> = barred.iter().zip(other).map(|(a, b)| *a || b).collect();
             let without = keep_but(&more);
-            if is_article(page, &votes, &without) {
+            if is_article(page, votes, &without) {
                 (barred, keep) = (more, without);
             }
         }
     }
-    let confidence = model.expected_f1(&keep, &scores, &sizes);
+    let confidence = model.expected_f1(&keep, scores, &sizes);
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
     let mut choices = Vec::with_capacity(keep.len());
@@ -137,10 +142,10 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Ch
         let voted = votes.reasons.get(at).copied().unwrap_or(Reason::Text);
         let reason = match (keep, voted) {
             (true, _) => Reason::Text,
-            (false, Reason::Text) => why(page, &votes, &named, at),
+            (false, Reason::Text) => why(page, votes, &named, at),
             (false, voted) => voted,
         };
-        choices.push(Choice { reason, chance: model.chance(score) as f32 / 65_536.0 });
+        choices.push(Choice { reason, chance: model.chance(*score) as f32 / 65_536.0 });
     }
     Chosen { choices, confidence }
 }

@@ -65,9 +65,11 @@ pub use numbers::{is_counting, is_referring};
 pub use page_type::PageType;
 pub use parse::{ParseLimits, Truncation};
 pub use read::{
-    Evidence, evidence, extract, extract_plain, extract_structured, links, refresh_target,
+    Evidence, evidence, extract, extract_plain, extract_structured, kept_by, links, refresh_target,
 };
 pub use recipe::{Recipe, Tie};
 pub use title::plain_name;
-pub use tokens::{Features, RECIPE, features, for_each_token, for_each_word, weighted_words};
+pub use tokens::{
+    Features, RECIPE, features, for_each_token, for_each_word, weighted_words,
+};
 pub use votes::Reason;

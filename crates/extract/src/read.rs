@@ -9,7 +9,7 @@ use crate::blocks;
 use crate::charset::{CharsetSource, decode};
 use crate::code_rows::join_rows_of_code;
 use crate::common_names::deny_common_names;
-use crate::content::{Chosen, choose, vote};
+use crate::content::{Chosen, choose, choose_by, vote};
 use crate::context::Surroundings;
 use crate::declared::Declared;
 use crate::document::{Block, Document, Image, Link, RobotsMeta};
@@ -25,7 +25,7 @@ use crate::scan::scan;
 use crate::stop_lists::StopLists;
 use crate::title::{heading_of, main_heading};
 use crate::trace::Trace;
-use crate::votes::{Choice, Reason};
+use crate::votes::{Choice, Reason, Votes};
 use crate::wrap::unwrapped;
 
 /// Maximum delay of a refresh that counts as a redirect. With a longer one, the page reloads.
@@ -292,15 +292,7 @@ pub fn evidence(
     limits: &Limits,
     looks: &[Vec<i32>],
 ) -> Vec<Evidence> {
-    let (text, ..) = decode(body, content_type);
-    let (html, _) = parse(&text, &limits.parse);
-    let mut page = blocks::collect(&html, limits);
-    join_rows_of_code(&mut page);
-    let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
-    let languages = whole.languages(page.lang.as_deref());
-    page.unhide();
-    deny_common_names(&mut page);
-    let votes = vote(&page, StopLists::First.of(languages.first));
+    let (page, votes) = voted(content_type, body, limits);
     let witness = Witness::new(&page, &votes);
     let mut rows = Vec::with_capacity(page.blocks.len());
     witness.each(|evidence| rows.push(evidence.to_vec()));
@@ -317,6 +309,34 @@ pub fn evidence(
             contexts: looks.iter().map(|look| look.of(at).to_vec()).collect(),
         })
         .collect()
+}
+
+/// Returns for each block whether it is text, if the second stage gave these `scores`, in thousandths of a logit. Weights
+/// that were fitted without a page can so be tested on it, together with the rules.
+pub fn kept_by(
+    base: &Url,
+    content_type: Option<&str>,
+    body: &[u8],
+    limits: &Limits,
+    scores: &[i32],
+) -> Vec<bool> {
+    let (page, votes) = voted(content_type, body, limits);
+    let chosen = choose_by(&page, &votes, scores, base);
+    chosen.choices.into_iter().map(|choice| choice.reason == Reason::Text).collect()
+}
+
+/// Reads a page and applies the stopword rule.
+fn voted(content_type: Option<&str>, body: &[u8], limits: &Limits) -> (blocks::Page, Votes) {
+    let (text, ..) = decode(body, content_type);
+    let (html, _) = parse(&text, &limits.parse);
+    let mut page = blocks::collect(&html, limits);
+    join_rows_of_code(&mut page);
+    let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let languages = whole.languages(page.lang.as_deref());
+    page.unhide();
+    deny_common_names(&mut page);
+    let votes = vote(&page, StopLists::First.of(languages.first));
+    (page, votes)
 }
 
 /// Extracts a plain-text page. Its paragraphs become the blocks, its first line the title.
