@@ -68,23 +68,16 @@ impl Committer {
         let url = Url::parse(name).ok();
         let read = url.as_ref().and_then(|url| stored_page(&self.warc.folder, place, url));
         let Some((document, comparison_text)) = read else {
-            let Some(purged) = purged else {
-                return not("its record in pages/ is missing or damaged");
-            };
-            return Ok(Some(format!(
-                "its record was purged at {purged}. The next recrawl may fetch it"
-            )));
+            return Ok(Some(no_record(purged)));
         };
         let evidence = Evidence::of(&document, self.recipe);
         let time = parse_moment(&removed.time).unwrap_or_default();
         let stored = evidence.document(name.as_bytes(), url.as_ref(), time);
         let page_text = PageText::of(&document, &comparison_text);
         let own = Compared::new(page_text.clone());
-        let best = {
-            let mut comparison = Comparison::new(&self.compared, &own, Findings::new());
-            let alike = matches(&self.store, &stored, None, Extent::All, Some(&mut comparison))?;
-            self.first_alike(name, alike.into_iter())?
-        };
+        let mut comparison = Comparison::new(&self.compared, &own, Findings::new());
+        let alike = matches(&self.store, &stored, None, Extent::All, Some(&mut comparison))?;
+        let best = self.first_alike(name, alike.into_iter())?;
         let meta = PageMeta::of(&document, hapax_extract::Date::of_text(&removed.time))
             .with_from(self.inlinks(name)?)
             .to_json();
@@ -138,5 +131,13 @@ impl Committer {
         self.index_again(&entry, &found, id)?;
         self.event_restored(&entry, id, place)?;
         Ok(None)
+    }
+}
+
+/// Says why the archive has no record of a removed page.
+fn no_record(purged: Option<&str>) -> String {
+    match purged {
+        Some(at) => format!("its record was purged at {at}. The next recrawl may fetch it"),
+        None => "its record in pages/ is missing or damaged".to_owned(),
     }
 }

@@ -69,7 +69,5 @@ pub use read::{
 };
 pub use recipe::{Recipe, Tie};
 pub use title::plain_name;
-pub use tokens::{
-    Features, RECIPE, features, for_each_token, for_each_word, weighted_words,
-};
+pub use tokens::{Features, RECIPE, features, for_each_token, for_each_word, weighted_words};
 pub use votes::Reason;

@@ -201,8 +201,7 @@ mod tests {
         let run = |members: &[(u64, u64)]| {
             overwrite(&path, 80_000, members, "urn:x", SystemTime::UNIX_EPOCH)
         };
-        for wrong in
-            [&[(0, 10)] as &[_], &[(500, 300), (600, 300)], &[(79_900, 300)], &[(95_000, 300)]]
+        for wrong in [&[(0, 10)][..], &[(500, 300), (600, 300)], &[(79_900, 300)], &[(95_000, 300)]]
         {
             assert!(run(wrong).is_err(), "{wrong:?}");
             assert_eq!(std::fs::read(&path).unwrap(), bytes);
