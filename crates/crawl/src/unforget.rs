@@ -57,13 +57,12 @@ impl Committer {
         removed: &Decision,
         purged: Option<&str>,
     ) -> Result<Option<String>> {
-        let not = |why: &str| Ok(Some(why.to_owned()));
         let name = &removed.url;
         if self.store.id_of(name.as_bytes())?.is_some() {
-            return not("it was stored again in the meantime");
+            return Ok(Some("it was stored again in the meantime".to_owned()));
         }
         let Some(place) = removed.warc.as_deref() else {
-            return not("the archive does not have it. The next recrawl may fetch it");
+            return Ok(Some(NOT_ARCHIVED.to_owned()));
         };
         let url = Url::parse(name).ok();
         let read = url.as_ref().and_then(|url| stored_page(&self.warc.folder, place, url));
@@ -133,6 +132,8 @@ impl Committer {
         Ok(None)
     }
 }
+
+const NOT_ARCHIVED: &str = "the archive does not have it. The next recrawl may fetch it";
 
 /// Says why the archive has no record of a removed page.
 fn no_record(purged: Option<&str>) -> String {

@@ -29,7 +29,7 @@ impl Pace {
     /// Returns the pace at which pages take `budget` visits per second, tests included. Without tests it takes at most
     /// the budget; its value is 0 if the budget suffices for any.
     ///
-    /// Tests of pages in doubt take at most [`TESTS`] of the budget. Those come first that few tests decide: tests of
+    /// Tests of pages in doubt take at most a fifth of the budget. Those come first that few tests decide: tests of
     /// all pages at once would all come too late to tell anything.
     ///
     /// # Complexity
