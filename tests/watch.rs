@@ -229,10 +229,15 @@ fn version_of(bench: &Bench, word: &str) -> usize {
     bench.found(word).len()
 }
 
-fn stop(mut child: Child) -> i32 {
+fn stop(child: Child) -> i32 {
+    terminate(child).unwrap()
+}
+
+/// Returns the exit code; `None` if the signal ended the program.
+fn terminate(mut child: Child) -> Option<i32> {
     let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(ended.success());
-    child.wait().unwrap().code().unwrap()
+    child.wait().unwrap().code()
 }
 
 #[test]
@@ -279,8 +284,9 @@ fn a_watch_killed_fifty_times_goes_on_and_finds_each_change() {
         assert!(Instant::now() < deadline, "{:?} {}", bench.found("cedar"), bench.summary());
         std::thread::sleep(Duration::from_millis(200));
     }
-    let ended = stop(child);
-    assert!([0, 3].contains(&ended), "{ended}");
+    // A killed run may have found the last version: this one may then be stopped before it handles signals.
+    let ended = terminate(child);
+    assert!([None, Some(0), Some(3)].contains(&ended), "{ended:?}");
     assert_eq!((version_of(&bench, "alder"), version_of(&bench, "birch")), (0, 0));
     let all = changes(&bench, &["--since", "2026-01-01"]);
     assert_eq!(all.len(), 10, "{all:?}");
