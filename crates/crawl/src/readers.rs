@@ -141,11 +141,11 @@ impl Readers {
         Some((url, received.unwrap_or_else(|| Err(defect()))))
     }
 
-    /// Waits for the first page, and for a quarter of those behind it: one wait for many pages costs this thread less
-    /// than one for each. The workers read the others meanwhile.
+    /// Waits for the first page and for the quarter of the queue after it: a wait for many pages costs this thread less
+    /// than a wait for each page. Meanwhile, the workers read the rest.
     fn wait(&mut self) {
         let last = self.waiting.len() / 4;
-        // The last one first: the others are mostly ready by then.
+        // By the time that the last page is ready, the pages before it mostly are.
         for place in [last, 0] {
             if let Some(page) = self.waiting.get_mut(place).filter(|page| page.received.is_none()) {
                 page.received = page.result.recv().ok();

@@ -67,7 +67,7 @@ impl Target {
         }
     }
 
-    /// Returns the content of a file, or `None` if there is none.
+    /// Returns the content of a file, or `None` if the file does not exist.
     pub(crate) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>> {
         match &self.0 {
             Place::Folder(folder) => Ok(folder.read(name, most)),

@@ -41,7 +41,7 @@ pub struct FoundPart {
 /// at least a quarter more words. Words that a site repeats as boilerplate do not count, and a page with fewer than 40
 /// other words is no part. The other page is not a part itself. Pages that a person restored or chose are not parts,
 /// nor are pages whose name differs in one place from the other page's (variants of a product), pages with table
-/// cells of their own, and pages of more than 256 KiB of text: their ends are not stored.
+/// cells of their own, and pages with more than 256 KiB of text, whose ends are not stored.
 ///
 /// The order of the pages decides nothing.
 ///

@@ -202,21 +202,22 @@ fn around(tokens: &[Token], at: usize, breaks: Breaks) -> (Option<char>, Option<
 /// CommonMark: a left-flanking run of delimiters.
 fn reads_as_start(tokens: &[Token], at: usize, breaks: Breaks) -> bool {
     let (before, after) = around(tokens, at, breaks);
-    let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    !blank(after)
-        && (!after.is_some_and(is_punctuation)
-            || blank(before)
-            || before.is_some_and(is_punctuation))
+    flanks(after, before)
 }
 
 /// CommonMark: a right-flanking run of delimiters.
 fn reads_as_end(tokens: &[Token], at: usize, breaks: Breaks) -> bool {
     let (before, after) = around(tokens, at, breaks);
+    flanks(before, after)
+}
+
+/// Returns whether a run of delimiters flanks the character inside of it.
+fn flanks(inside: Option<char>, outside: Option<char>) -> bool {
     let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    !blank(before)
-        && (!before.is_some_and(is_punctuation)
-            || blank(after)
-            || after.is_some_and(is_punctuation))
+    !blank(inside)
+        && (!inside.is_some_and(is_punctuation)
+            || blank(outside)
+            || outside.is_some_and(is_punctuation))
 }
 
 /// Chooses the character of each single delimiter: `_` beside other delimiters, otherwise `*`. Drops a mark that neither

@@ -63,7 +63,7 @@ pub(super) fn time_until(shares: &[f64; RATES], odds: f64, value: f64) -> f64 {
 
 /// Returns the probability that the mean time between two changes is longer than a time.
 pub(super) fn slower_than(shares: &[f64; RATES], time: f64) -> f64 {
-    // Each rate stands for a cell of the grid. The cell that contains the time counts in part: otherwise a small change
+    // Each rate represents a cell of the grid. The cell that contains the time counts in part: otherwise a small change
     // of the time would put many pages in doubt at once.
     let step = (SLOWEST / FASTEST).ln() / (RATES - 1) as f64;
     let terms = TABLES.rates.iter().zip(shares);

@@ -72,7 +72,7 @@ fn named(cause: &str, links: bool) -> Markup {
     }
 }
 
-/// The first example, and the others folded.
+/// Shows the first example, and further ones in a folded list.
 fn examples(cause: &CauseCount) -> Markup {
     let one = |example: &CauseExample| {
         html! { div.example { div { (escape(&example.url)) } div.dim { "= " (escape(&example.of)) } } }

@@ -10,7 +10,7 @@ use super::advice::{advice, causes as described, legend};
 use super::computed::{Computed, Got, PATIENCE};
 use crate::text::escape;
 
-/// Returns the advice for a data directory, or says why there is none.
+/// Returns the advice for a data directory, or the reason why it has no advice.
 pub type Advise = dyn Fn(&Path) -> Result<Advice, String> + Send + Sync;
 
 /// Causes and advice of a directory.

@@ -52,7 +52,7 @@ pub(super) enum Got<T> {
     Ready(Arc<T>, Option<Duration>),
     /// It is being computed for this time.
     Waiting(Duration),
-    /// Why there is none.
+    /// The reason why it could not be computed.
     Failed(String),
 }
 
@@ -64,7 +64,7 @@ impl<T> Default for Computed<T> {
 }
 
 impl<T: Send + Sync + 'static> Computed<T> {
-    /// Returns the result of `compute` for `wanted`, and starts it on a thread if there is none, or only an old one.
+    /// Returns the result of `compute` for `wanted`, and starts a computation on a thread if a result is missing or old.
     /// At most one computation runs at a time. Waits at most for `patience`.
     pub(super) fn get(
         &self,
