@@ -91,7 +91,8 @@ fn put_empty(out: &mut File, length: u64, id: &str, time: SystemTime) -> io::Res
     let mut checksum = Hasher::new();
     out.write_all(&HEADER)?;
     for block in 0..blocks {
-        let mut left = BLOCK.min(content - block * BLOCK);
+        // A last block of its head only is empty: the block before it is then not full.
+        let mut left = BLOCK.min(content.saturating_sub(block * BLOCK));
         let size = left as u16;
         out.write_all(&[u8::from(block + 1 == blocks)])?;
         out.write_all(&size.to_le_bytes())?;
