@@ -55,6 +55,24 @@ fn a_host_is_named_with_its_port_where_its_pages_lie_at_another_one() {
 }
 
 #[test]
+fn a_forgotten_host_is_named_again_although_another_port_of_it_has_pages() {
+    let bench = Bench::new();
+    let urls = ["http://a.example/p", "http://a.example:8080/p"];
+    let page = |number: u64| paragraph(&prose(number, 30));
+    stored(&bench, &[(urls[0], page(1)), (urls[1], page(2))], &[]);
+    bench.run(&["forget", "a.example:8080"]);
+    assert_eq!(bench.exported(), urls[..1]);
+    bench.run(&["forget", "--undo", "a.example:8080"]);
+    assert_eq!(bench.exported(), urls);
+    bench.run(&["forget", "a.example:8080"]);
+    let purge = ["forget", "--yes", "--purge", "a.example:8080"];
+    assert!(bench.run(&purge).contains("in 1 file of the archive overwritten"));
+    assert!(bench.run(&purge).contains("no record in the archive"));
+    assert_eq!(bench.exported(), urls[..1]);
+    bench.run(&["check"]);
+}
+
+#[test]
 fn a_dry_run_lists_the_pages_and_changes_nothing() {
     let (bench, server) = crawled();
     let host = format!("127.0.0.1:{}", server.port);

@@ -112,7 +112,10 @@ fn undo(names: Vec<String>, data: &Path, quiet: bool) -> Result<u8> {
 fn names(what: &str, data: &Path, store: Option<&Store>) -> Result<Vec<String>> {
     let Some(url) = Url::parse(what).ok().filter(|_| what.contains("://")) else {
         let host = host(what)?;
-        has_no_other_port(store, &host)?;
+        // A forgotten host has no page, although its other ports may have some.
+        if hapax_data::removal(data, Some(&host))?.is_none() {
+            has_no_other_port(store, &host)?;
+        }
         return Ok(vec![host]);
     };
     // Crawls have only these schemes; documents of `dedup` may have any name.

@@ -20,7 +20,13 @@ pub fn would_purge(data: &Path, url_or_host: &str) -> Result<String> {
 
 /// Describes a purge; `None` if none was requested.
 pub fn purge_done(answer: &Answer) -> Option<String> {
-    let purged = described(answer.purged.as_ref()?);
+    let purged = answer.purged.as_ref()?;
+    if answer.done == 0 && *purged == Purged::default() {
+        let what =
+            "no stored page, and no record in the archive; the crawl will not fetch it from now on";
+        return Some(what.to_owned());
+    }
+    let purged = described(purged);
     let pages = counted(answer.done, "page");
     Some(format!("removed {pages}; {purged} overwritten: --undo cannot bring them back"))
 }
