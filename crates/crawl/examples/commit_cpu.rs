@@ -2,7 +2,7 @@
 //! Linux only.
 //!
 //! ```text
-//! cargo run --release -p hapax-crawl --example commit_cpu -- FOLDER
+//! cargo run --release -p hapax-crawl --example commit_cpu -- FOLDER [--no-site-boilerplate]
 //! ```
 //!
 //! The deciding thread of `Offline` does what the commit thread of a crawl does: decision, archive, index, logs and
@@ -30,7 +30,10 @@ const MAX_BYTES: u64 = 512 << 20;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    let folder = std::env::args().nth(1).ok_or("usage: commit_cpu FOLDER")?;
+    let mut args = std::env::args().skip(1);
+    let folder = args.next().ok_or("usage: commit_cpu FOLDER [--no-site-boilerplate]")?;
+    let mut config = Config::default();
+    config.storage.site_lines = args.next().as_deref() != Some("--no-site-boilerplate");
     let mut files = Vec::new();
     find(Path::new(&folder), &mut files)?;
     files.sort();
@@ -51,7 +54,7 @@ fn main() -> Result<()> {
     }
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
-        rounds.push(round(&pages)?);
+        rounds.push(round(&pages, &config)?);
     }
     rounds.sort_by(|a, b| a.thread.total_cmp(&b.thread));
     let mut out = std::io::stdout().lock();
@@ -74,10 +77,10 @@ struct Round {
     wall: f64,
 }
 
-fn round(pages: &[StoredPage]) -> Result<Round> {
+fn round(pages: &[StoredPage], config: &Config) -> Result<Round> {
     let folder = std::env::temp_dir().join(format!("hapax-commit-cpu-{}", std::process::id()));
     let parts = OfflineParts { archive: true, index: true, keep_duplicates: false };
-    let mut offline = Offline::open(DataDir::open(&folder)?, &Config::default(), parts, false)?;
+    let mut offline = Offline::open(DataDir::open(&folder)?, config, parts, false)?;
     let pages = pages.to_vec();
     let (begun, thread, process) = (Instant::now(), cpu("thread-self")?, cpu_of_all()?);
     for page in pages {

@@ -52,8 +52,10 @@ pub(crate) fn put_page(payload: &mut Vec<u8>, site: u64, lines: &[u64], is_remov
     let count = u32::try_from(lines.len()).unwrap_or(0) | if is_removed { REMOVED } else { 0 };
     payload.extend(site.to_le_bytes());
     payload.extend(count.to_le_bytes());
+    payload.reserve(lines.len() * LINE);
     for line in lines {
-        payload.extend(key_of(*line).to_le_bytes().iter().skip(8 - LINE));
+        let [_, _, key @ ..]: [u8; 2 + LINE] = key_of(*line).to_le_bytes();
+        payload.extend_from_slice(&key);
     }
 }
 
@@ -118,12 +120,16 @@ fn read_all(mut payload: &[u8]) -> Option<SiteCounts> {
 fn frame(payload: &[u8], commit: u64, flags: u8) -> io::Result<Vec<u8>> {
     let too_long = |_| io::Error::other("the counts of lines are too large");
     let length = u32::try_from(payload.len()).map_err(too_long)?;
-    let mut rest = commit.to_le_bytes().to_vec();
-    rest.push(flags);
-    rest.extend(payload);
-    let mut frame = length.to_le_bytes().to_vec();
-    frame.extend(crc32fast::hash(&rest).to_le_bytes());
-    frame.append(&mut rest);
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&commit.to_le_bytes());
+    hasher.update(&[flags]);
+    hasher.update(payload);
+    let mut frame = Vec::with_capacity(HEAD + payload.len());
+    frame.extend_from_slice(&length.to_le_bytes());
+    frame.extend_from_slice(&hasher.finalize().to_le_bytes());
+    frame.extend_from_slice(&commit.to_le_bytes());
+    frame.push(flags);
+    frame.extend_from_slice(payload);
     Ok(frame)
 }
 
