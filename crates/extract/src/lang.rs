@@ -45,7 +45,7 @@ pub(crate) fn lowered<'a>(word: &str, room: &'a mut String) -> &'a str {
 }
 
 /// Returns whether `c` is of a script without spaces for which we have no dictionary: Thai, Lao, Burmese, Khmer.
-pub(crate) const fn is_unspaced(c: char) -> bool {
+pub const fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0E01}'..='\u{0E4E}' | '\u{0E81}'..='\u{0ECE}' | '\u{1000}'..='\u{103F}' | '\u{1780}'..='\u{17D3}')
 }
 

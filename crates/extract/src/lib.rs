@@ -57,7 +57,7 @@ pub use dictionary::jieba;
 pub use document::{
     Block, ComparisonText, Document, Image, Link, MAX_OTHER_TEXT, MIN_CONTENT_WORDS, RobotsMeta,
 };
-pub use lang::is_cjk;
+pub use lang::{is_cjk, is_unspaced};
 pub use limits::Limits;
 pub use markdown::{MarkdownLimits, MarkdownText, Structured, markdown_line};
 pub use metadata::{Date, Metadata, MetadataSource, Moment};
@@ -69,5 +69,7 @@ pub use read::{
 };
 pub use recipe::{Recipe, Tie};
 pub use title::plain_name;
-pub use tokens::{Features, RECIPE, features, for_each_token, for_each_word, weighted_words};
+pub use tokens::{
+    Features, RECIPE, features, for_each_token, for_each_word, is_mark, weighted_words,
+};
 pub use votes::Reason;

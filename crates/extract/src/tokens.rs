@@ -404,7 +404,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Combining marks belong to the letter before them (vowels in Hindi, Arabic, Thai).
-fn is_mark(c: char) -> bool {
+pub const fn is_mark(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{0591}'..='\u{05BD}' | '\u{064B}'..='\u{065F}'
         | '\u{0900}'..='\u{0903}' | '\u{093A}'..='\u{094F}' | '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}'
         | '\u{0EB1}' | '\u{0EB4}'..='\u{0EBC}' | '\u{0EC8}'..='\u{0ECE}' | '\u{102B}'..='\u{103E}' | '\u{17B4}'..='\u{17D3}')

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hapax_extract::{for_each_word, is_cjk, is_referring, plain_name};
+use hapax_extract::{for_each_word, is_cjk, is_mark, is_referring, plain_name};
 
 use crate::difference::is_number;
 use crate::evidence::HASH;
@@ -46,8 +46,8 @@ impl NameRelation {
     }
 }
 
-/// The words of a name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The words of a name. Names with the same words are equal, whatever stands between them.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Name {
     text: String,
     /// Byte range of each word in `text`.
@@ -56,6 +56,14 @@ pub(super) struct Name {
     parts: Vec<usize>,
     pub(super) words: Vec<u64>,
 }
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
+impl Eq for Name {}
 
 impl Name {
     pub(super) fn of(text: &str) -> Self {
@@ -297,7 +305,9 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
         while let Some((at, c)) = chars.next() {
             let after = chars.peek().map(|(_, c)| *c);
             let beside = [before, after].into_iter().flatten();
+            // A combining mark belongs to the letter before it.
             let apart = c.is_whitespace()
+                || is_mark(c)
                 || matches!(
                     c,
                     '\'' | '’'

@@ -204,6 +204,12 @@ impl Pair<'_> {
         one.min(other)
     }
 
+    /// Returns the length of the shorter text, for limits.
+    fn length(&self) -> usize {
+        let [one, other] = self.words().map(Words::length);
+        one.min(other)
+    }
+
     fn by_names(&self) -> Option<Reason> {
         let relation = self.named.relation;
         if self.one_site && self.has_title_word(0) && self.has_title_word(1) {
@@ -232,7 +238,7 @@ impl Pair<'_> {
             let known = own.iter().filter(|word| self.pages[side].knows(**word)).count();
             known as f64 >= SPEAKS * own.len() as f64
         };
-        (self.fewest() < TEMPLATE_WORDS && !(speaks(0) && speaks(1)))
+        (self.length() < TEMPLATE_WORDS && !(speaks(0) && speaks(1)))
             .then_some(Reason::TemplateText)
     }
 
@@ -244,7 +250,7 @@ impl Pair<'_> {
     }
 
     fn by_text(&self, difference: &Difference) -> Reason {
-        let words = self.fewest();
+        let words = self.length();
         if self.cells_differ() {
             return Reason::TableCells;
         }
@@ -331,7 +337,7 @@ impl Pair<'_> {
 
     /// Returns whether this is a long text under one name, in which replacements are edits.
     fn is_edited(&self) -> bool {
-        self.named.relation == NameRelation::Same && self.fewest() >= EDITED_WORDS
+        self.named.relation == NameRelation::Same && self.length() >= EDITED_WORDS
     }
 
     fn numbers_differ(&self, difference: &Difference) -> bool {

@@ -80,6 +80,27 @@ fn a_notice_under_many_names_does_not_speak_of_them() {
         page("Replication across several distant centres today", &notice),
     );
     assert_eq!(reason(&one, &other), Reason::TemplateText);
+    // 260 characters of Khmer are about 65 words.
+    let notice = "នៅលើទំព័រនេះអ្នកអាចឃើញជំនួយ\n".repeat(12);
+    let guide = |program: &str| page(&format!("សេចក្តីណែនាំអំពី {program}"), &notice);
+    let other = titled("ណែនាំដើម្បីប្រើ Slides", "ណែនាំដើម្បីប្រើ Slides | The paper", &notice, "");
+    assert_eq!(reason(&guide("Sums"), &other), Reason::TemplateText);
+}
+
+#[test]
+fn names_with_the_same_words_are_equal() {
+    let text = village();
+    for (first, second) in [
+        // The same letters, composed and decomposed: the marks stand before a space.
+        ("Usunie obsługę Flash z systemu", "Usunie obsługe\u{328} Flash z systemu"),
+        ("Village: the flood", "Village - the flood"),
+        ("Village, the flood", "Village | the flood"),
+    ] {
+        let (one, other) =
+            (page(first, &text), page(second, &format!("{text}\nJoin the discussion")));
+        assert_eq!(compare_pages(&one, &other, true).names, NameRelation::Same, "{second}");
+        assert!(reason(&one, &other).same(), "{second}");
+    }
 }
 
 #[test]

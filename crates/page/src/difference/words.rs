@@ -1,12 +1,15 @@
 use std::ops::Range;
 
 use hapax_dedup::mix64;
-use hapax_extract::for_each_word;
+use hapax_extract::{for_each_word, is_unspaced};
 
 use crate::evidence::HASH;
 
 /// Maximum number of words read from a text; the rest is ignored.
 pub const MAX_WORDS: usize = 20_000;
+
+/// Mean number of characters of a word in Thai, Lao, Khmer and Burmese.
+const CHARACTERS: usize = 4;
 
 /// A text, split into words (NFKC, lower case) and lines. In scripts without spaces, each character is a word.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,8 @@ pub struct Words {
     hashes: Vec<u64>,
     /// For each line with words, the number of words up to its end.
     lines: Vec<usize>,
+    /// Number of words that are single characters of Thai, Lao, Khmer or Burmese.
+    characters: usize,
     cut: bool,
 }
 
@@ -36,6 +41,7 @@ impl Words {
             let before = all.len();
             for_each_word(line, |word| {
                 if all.hashes.len() < MAX_WORDS {
+                    all.characters += usize::from(word.starts_with(is_unspaced));
                     all.text.push_str(word);
                     all.ends.push(all.text.len());
                     all.hashes.push(HASH.hash(word.as_bytes()));
@@ -56,6 +62,11 @@ impl Words {
     /// The number of words.
     pub const fn len(&self) -> usize {
         self.hashes.len()
+    }
+
+    /// Returns the number of words as people count them, about: four characters of Thai, Lao, Khmer or Burmese are one.
+    pub const fn length(&self) -> usize {
+        self.len() - self.characters + self.characters.div_ceil(CHARACTERS)
     }
 
     /// Returns whether there is no word.
@@ -150,6 +161,14 @@ mod tests {
         assert_eq!(words.lines_in(&(1..5)), [(ab, 2)]);
         assert_eq!(words.lines_in(&(6..8)), [(again, 2)]);
         assert_eq!(words.lines_in(&(99..100)), []);
+    }
+
+    #[test]
+    fn the_length_counts_four_characters_of_thai_or_khmer_as_a_word() {
+        assert_eq!(Words::of("The old River 北京").length(), 5);
+        let khmer = Words::of("LibreOffice សេចក្តី");
+        assert_eq!((khmer.len(), khmer.length()), (8, 3));
+        assert_eq!(Words::of("").length(), 0);
     }
 
     #[test]
