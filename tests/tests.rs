@@ -63,6 +63,8 @@ mod takeover;
 mod traps;
 
 mod webzoo;
+// tdmrep.json of a host.
+mod reservations;
 // Feeds from crawl to crawl.
 mod feed;
 // The local web page, by hand and in a browser.

@@ -22,7 +22,8 @@ use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{self, duration, escape};
 use crate::settings::Settings;
 use hapax_crawl::{
-    Judge as RulesJudge, Judgement, claimed, host_pages, names_host, remembered_robots,
+    Judge as RulesJudge, Judgement, claimed, host_pages, names_host, remembered_reservation,
+    remembered_robots,
 };
 
 /// The address that is to be explained, unless it is a file or one of two pages to compare.
@@ -289,6 +290,12 @@ impl Judge {
         }
         if let Some(clean) = rules.clean(url) {
             report.refuse("clean-param", format!("the same as {clean}"));
+        }
+        if self.patience.obey_reservations
+            && let Some(frontier) = &self.frontier
+            && let Some(why) = remembered_reservation(frontier, url).ok().flatten()
+        {
+            report.refuse("reserved", why);
         }
     }
 

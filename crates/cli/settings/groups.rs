@@ -102,7 +102,7 @@ pub(crate) struct Politeness {
     /// Skip hosts whose robots.txt has a Crawl-delay above --max-crawl-delay
     #[arg(long, env = "HAPAX_MAX_CRAWL_DELAY_SKIP", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) max_crawl_delay_skip: Option<bool>,
-    /// Skip pages and hosts that reserve rights: Content-Signal, noai, TDM-Reservation, RSL
+    /// Skip pages and hosts that reserve rights: Content-Signal, noai, TDM-Reservation, tdmrep.json, RSL
     #[arg(long, env = "HAPAX_OBEY_RESERVATIONS", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) obey_reservations: Option<bool>,
     /// Obey the robots.txt rules for this name [default: the last product of the User-Agent except browsers' names]

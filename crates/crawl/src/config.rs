@@ -114,7 +114,7 @@ pub struct Patience {
     pub max_crawl_delay: Duration,
     /// Whether to skip hosts that require a longer Crawl-delay. Default off.
     pub skip_slow_hosts: bool,
-    /// Whether to skip pages and hosts that reserve rights: Content-Signal, noai, TDM-Reservation, RSL. Default off.
+    /// Whether to skip pages and hosts that reserve rights: Content-Signal, noai, TDM-Reservation, tdmrep.json, RSL. Default off.
     pub obey_reservations: bool,
     /// A URL with a longer Retry-After is deferred to the next run. Default 300 s.
     pub max_retry_after: Duration,

@@ -189,7 +189,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
         Ok(_) => {}
         Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
-    if let Err((refusal, source)) = ask_robots(shared, lease, place).await {
+    if let Err((refusal, source)) = passes_host_files(shared, lease, place).await {
         // A lease that requested robots.txt has made a request to the host.
         let answer = match source {
             Source::Lease => HostAnswer::Answered { took: Duration::ZERO },
@@ -269,12 +269,11 @@ async fn request(
         let spelling = spelling.or_else(|| (page && reloads()).then(|| at.clone()));
         let Some(to) = spelling else { break response };
         // robots.txt may treat spellings differently.
-        if !place.server(allows(shared, lease, &to)).await {
+        if !place.server(shared.rules.allows(shared, lease, &to)).await {
             break response;
         }
         (at, hops) = (to, hops + 1);
-        let asks = !names_host(&shared.ignore_robots, &at);
-        let pause = if asks { shared.rules.pause(shared, lease).await } else { shared.delay };
+        let pause = shared.rules.pause(shared, lease).await;
         place.server(tokio::time::sleep(pause)).await;
     };
     Ok(Answer {
@@ -496,25 +495,32 @@ enum Refusal {
     Wait,
 }
 
-/// Returns whether robots.txt of the lease's host allows another URL of the host.
-async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
-    if names_host(&shared.ignore_robots, url) {
-        return true;
-    }
-    match shared.rules.of(shared, lease).await.0 {
-        HostRule::Rules(rules) => rules.allows(url).0,
-        _ => false,
-    }
-}
-
-/// Checks the lease against robots.txt. An error also reports where the rule came from.
-async fn ask_robots(
+/// Checks the lease against robots.txt and, if reservations are obeyed, a page also against tdmrep.json. An error
+/// reports whether a file was requested.
+async fn passes_host_files(
     shared: &Shared,
     lease: &Lease,
     place: &mut LeaseSlot,
 ) -> Result<(), (Refusal, Source)> {
+    let source = ask_robots(shared, lease, place).await?;
+    if lease.entry.kind == EntryKind::Page
+        && shared.patience.obey_reservations
+        && let Some(found) = place.server(shared.rules.reserved(shared, lease, source)).await
+    {
+        let source = if found.asked { Source::Lease } else { source };
+        return Err((Refusal::Skip(SkipReason::Reserved, found.detail), source));
+    }
+    Ok(())
+}
+
+/// Checks the lease against robots.txt. Returns where the rule came from.
+async fn ask_robots(
+    shared: &Shared,
+    lease: &Lease,
+    place: &mut LeaseSlot,
+) -> Result<Source, (Refusal, Source)> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
-        return Ok(());
+        return Ok(Source::Known);
     }
     let (rule, source) = place.server(shared.rules.of(shared, lease)).await;
     let passes = match rule {
@@ -553,7 +559,7 @@ async fn ask_robots(
             format!("robots.txt asks for {} s between requests", delay.as_secs()),
         )),
     };
-    passes.map_err(|refusal| (refusal, source))
+    passes.map(|()| source).map_err(|refusal| (refusal, source))
 }
 
 fn validators(frontier: &dyn Frontier, url: &Url) -> Validators {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use hapax_fetch::{Robots, Unreachable};
+use hapax_fetch::{Robots, TdmRules, Unreachable};
 use hapax_url::{UrlKey, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -52,9 +52,20 @@ pub(crate) enum Source {
     Other,
 }
 
+/// A parsed tdmrep.json and its expiry.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundTdm {
+    pub(crate) rules: Arc<TdmRules>,
+    pub(crate) until: Instant,
+}
+
+pub(crate) type TdmCells = HashMap<String, Arc<OnceCell<FoundTdm>>>;
+
 #[derive(Debug, Default)]
 pub(crate) struct HostRules {
     pub(crate) held: Mutex<Held>,
+    /// tdmrep.json of at most [`MAX_HOSTS`] hosts; the frontier stores the files.
+    pub(crate) tdm: Mutex<TdmCells>,
     /// Sitemaps that were queued again in a recrawl.
     named: Mutex<HashSet<UrlKey>>,
     /// Hosts whose long Crawl-delay was logged.

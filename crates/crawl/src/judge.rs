@@ -9,6 +9,7 @@ use url::Url;
 use crate::admission::Admission;
 use crate::config::ScopeRules;
 use crate::error::Result;
+use crate::host_file::{ROBOTS, remembered};
 use crate::rules::Rules;
 
 /// Judges whether URLs belong to a crawl.
@@ -91,7 +92,15 @@ pub fn remembered_robots(
     frontier: &dyn Frontier,
     host: &str,
 ) -> Result<Option<(Duration, Vec<u8>)>> {
-    crate::robots::remembered(frontier, host)
+    remembered(frontier, host, ROBOTS)
+}
+
+/// Returns the reservation of a URL by the tdmrep.json of its host, as stored in the frontier.
+///
+/// # Errors
+/// An error of the frontier.
+pub fn remembered_reservation(frontier: &dyn Frontier, url: &Url) -> Result<Option<String>> {
+    crate::tdm::remembered_reservation(frontier, url)
 }
 
 /// Returns the claim of a trusted feed about a URL: the feed, and the representative.

@@ -33,6 +33,7 @@ mod figures;
 mod forget;
 mod found;
 mod given;
+mod host_file;
 mod host_rules;
 mod identity;
 pub mod import;
@@ -69,6 +70,7 @@ mod sink;
 mod sitemap_origin;
 mod stats;
 mod summary;
+mod tdm;
 mod trust;
 mod unforget;
 mod upgrade;
@@ -93,7 +95,9 @@ pub use feed_import::FeedImport;
 pub use figures::Figures;
 pub use given::{LostPage, LostPages, Untried, lost_pages};
 pub use intact::left_without_store;
-pub use judge::{Judge, Judgement, claimed, host_pages, names_host, remembered_robots};
+pub use judge::{
+    Judge, Judgement, claimed, host_pages, names_host, remembered_reservation, remembered_robots,
+};
 pub use offline::{Offline, OfflineCounts, OfflineParts, StoredDocument, Verdict};
 pub use reach::{Fetch, Pending, Wanted};
 pub use readers::StoredPage;

@@ -50,6 +50,15 @@ pub trait Fetch: Send + Sync + Debug {
         self.get(url, known, &|_| true)
     }
 
+    /// Makes one request for a tdmrep.json, of which only [`hapax_fetch::MAX_TDMREP`] bytes are used.
+    fn get_tdmrep<'a>(
+        &'a self,
+        url: &'a Url,
+        known: &'a Validators,
+    ) -> Pending<'a, Result<Response, Error>> {
+        self.get(url, known, &|_| true)
+    }
+
     /// Fetches the robots.txt of the URL's host, with a pause between two requests.
     fn robots<'a>(&'a self, url: &'a Url, pause: Duration) -> Pending<'a, RobotsAnswer>;
 }
@@ -82,6 +91,14 @@ impl Fetch for Fetcher {
         known: &'a Validators,
     ) -> Pending<'a, Result<Response, Error>> {
         Box::pin(Self::get_list(self, url, known))
+    }
+
+    fn get_tdmrep<'a>(
+        &'a self,
+        url: &'a Url,
+        known: &'a Validators,
+    ) -> Pending<'a, Result<Response, Error>> {
+        Box::pin(Self::get_tdmrep(self, url, known))
     }
 
     fn robots<'a>(&'a self, url: &'a Url, pause: Duration) -> Pending<'a, RobotsAnswer> {

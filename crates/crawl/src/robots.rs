@@ -1,31 +1,41 @@
 //! robots.txt of a host: fetched once a day, stored between runs.
 
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use hapax_fetch::{Kind, MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer, Unreachable};
-use hapax_frontier::{Entry, Frontier, Lease};
+use hapax_frontier::{Entry, Lease};
 use hapax_url::{Rejected, UrlLimits};
 use url::Url;
 
 use super::context::Shared;
+use super::host_file::{AGAIN, ROBOTS, VALID, note, read_note};
 use super::host_rules::{Found, HostRule, HostRules, Source};
+use super::rules::names_host;
 
-/// Maximum age of a copy, unless the file is unreachable (RFC 9309, section 2.4).
-const VALID: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time to use an old copy of an unreachable file before the next attempt.
-const AGAIN: Duration = Duration::from_secs(60 * 60);
 /// Limit of all attempts, without the pauses of one redirect chain.
 const WITHIN: Duration = Duration::from_secs(20);
 /// Wait before each attempt.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
-/// Name of the frontier's note with the file.
-const NOTE: &str = "robots";
 
 impl HostRules {
+    /// Returns whether robots.txt of the lease's host allows another URL of the host.
+    pub(super) async fn allows(&self, shared: &Shared, lease: &Lease, url: &Url) -> bool {
+        if names_host(&shared.ignore_robots, url) {
+            return true;
+        }
+        match self.of(shared, lease).await.0 {
+            HostRule::Rules(rules) => rules.allows(url).0,
+            _ => false,
+        }
+    }
+
     /// Returns the pause before another request within a lease.
     pub(super) async fn pause(&self, shared: &Shared, lease: &Lease) -> Duration {
+        if names_host(&shared.ignore_robots, &lease.entry.url) {
+            return shared.delay;
+        }
         match self.of(shared, lease).await.0 {
             HostRule::Rules(rules) => shared.delay.max(rules.crawl_delay.unwrap_or_default()),
             _ => shared.delay,
@@ -51,7 +61,7 @@ impl HostRules {
 }
 
 async fn rule(shared: &Shared, lease: &Lease) -> Found {
-    let kept = shared.frontier.note_of(&lease.host, NOTE).ok().flatten();
+    let kept = shared.frontier.note_of(&lease.host, ROBOTS).ok().flatten();
     let kept = kept.as_deref().and_then(read_note);
     if let Some((age, text)) = kept
         && age < VALID
@@ -91,8 +101,8 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
     }
 }
 
-/// Returns the limit of all attempts. It includes the pauses, so that a redirect chain with long ones can finish.
-fn time_of_all_tries(pause: Duration) -> Duration {
+/// Returns the time limit of all requests for a file of a host. It includes the pauses, so that a redirect chain with long ones can finish.
+pub(super) fn time_of_all_tries(pause: Duration) -> Duration {
     WITHIN.saturating_add(pause.saturating_mul(MAX_ROBOTS_REDIRECTS))
 }
 
@@ -119,9 +129,7 @@ async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule
         tokio::time::sleep(wait.max(asked).max(pause_before)).await;
         match shared.fetch.robots(&lease.entry.url, pause).await {
             RobotsAnswer::Text(text) => {
-                let mut note = seconds_now().to_le_bytes().to_vec();
-                note.extend(&text);
-                shared.frontier.note(&lease.host, NOTE, note);
+                shared.frontier.note(&lease.host, ROBOTS, note(&text));
                 return Ok(apply(shared, lease, &text));
             }
             RobotsAnswer::Refused => return Ok(HostRule::Refused),
@@ -203,43 +211,6 @@ fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url
 
 pub(super) const USUAL_SITEMAP: &str = "/sitemap.xml";
 
-/// Returns age and text of a stored robots.txt. A time in the future counts as the maximum age: a clock is wrong.
-fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
-    let (time, text) = note.split_first_chunk::<8>()?;
-    let age = seconds_now().checked_sub(u64::from_le_bytes(*time));
-    Some((age.map_or(Duration::MAX, Duration::from_secs), text))
-}
-
-/// Marks the stored robots.txt of a host as outdated: it is requested again, and the copy is used only if that fails.
-pub(crate) fn outdate(frontier: &dyn Frontier, host: &str) -> crate::error::Result<()> {
-    if let Some(mut note) = frontier.note_of(host, NOTE)?
-        && let Some((time, _)) = note.split_first_chunk_mut::<8>()
-    {
-        *time = [0; 8];
-        frontier.note(host, NOTE, note);
-    }
-    Ok(())
-}
-
-pub(crate) fn outdate_all(frontier: &dyn Frontier) -> crate::error::Result<()> {
-    let mut hosts = Vec::new();
-    frontier.notes(NOTE, &mut |host, _| hosts.push(host.to_owned()))?;
-    hosts.iter().try_for_each(|host| outdate(frontier, host))
-}
-
-/// Returns the age and text of a host's stored robots.txt, for `crawl explain`.
-pub(crate) fn remembered(
-    frontier: &dyn Frontier,
-    host: &str,
-) -> crate::error::Result<Option<(Duration, Vec<u8>)>> {
-    let note = frontier.note_of(host, NOTE)?;
-    Ok(note.as_deref().and_then(read_note).map(|(age, text)| (age, text.to_vec())))
-}
-
-fn seconds_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,15 +229,6 @@ mod tests {
             [url.join("/mine.xml").unwrap(), Url::parse("http://b.example/its.xml").unwrap()];
         assert_eq!(taken, expected);
         assert_eq!(others, [Url::parse(&long).unwrap()]);
-    }
-
-    #[test]
-    fn a_robots_copy_dated_in_the_future_is_not_fresh() {
-        let note = |seconds: u64| [&seconds.to_le_bytes()[..], b"Disallow: /"].concat();
-        let age = |seconds| read_note(&note(seconds)).map(|(age, _)| age).unwrap();
-        assert!(age(seconds_now()) < VALID);
-        assert!(age(seconds_now() - 2 * VALID.as_secs()) >= VALID);
-        assert!(age(seconds_now() + 3_600) >= VALID);
     }
 
     #[test]

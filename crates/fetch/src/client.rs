@@ -18,7 +18,7 @@ use crate::decode::is_complete_gzip;
 use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
-use crate::limits::{LARGE_BODY, Limits};
+use crate::limits::{LARGE_BODY, Limits, MAX_TDMREP};
 use crate::resolver::GuardedResolver;
 use crate::response::{Response, in_one, kept_headers};
 use crate::tls::{self, Trust};
@@ -257,6 +257,14 @@ impl Fetcher {
     pub(crate) async fn get_robots(&self, url: &Url) -> Result<Response, Error> {
         let known = Validators::default();
         self.get_up_to(url, self.limits.max_robots, Beyond::IsIgnored, &known, &|_| true).await
+    }
+
+    /// Fetches tdmrep.json; bytes beyond [`MAX_TDMREP`] are ignored.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_tdmrep(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
+        self.get_up_to(url, MAX_TDMREP, Beyond::IsIgnored, known, &|_| true).await
     }
 
     async fn get_up_to(

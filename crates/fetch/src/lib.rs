@@ -17,6 +17,7 @@ mod resolver;
 mod response;
 mod robots;
 mod sitemap;
+mod tdm;
 mod tls;
 
 pub use client::{Fetcher, Options, Validators, host_and_port, origin};
@@ -26,10 +27,11 @@ pub use error::{Error, Kind};
 pub use guard::AddressGuard;
 pub use headers::{alternate_links, canonical_link, robots_directives};
 pub use http::{HttpParts, http_parts};
-pub use limits::Limits;
+pub use limits::{Limits, MAX_TDMREP};
 pub use response::{Response, one_line};
 pub use robots::{
     MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, Unreachable, fetch_robots,
     robots_token,
 };
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};
+pub use tdm::{TDMREP_PATH, TdmRules};

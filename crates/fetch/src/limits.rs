@@ -1,5 +1,8 @@
 use std::time::Duration;
 
+/// Bytes of a tdmrep.json that are read; the rules before the end hold. Real files have less than 10 KiB.
+pub const MAX_TDMREP: usize = 256 << 10;
+
 /// Limits of one request.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -187,15 +187,10 @@ impl Robots {
     ///
     /// The longest matching pattern decides; if lengths are equal, Allow (RFC 9309, 2.2.2).
     pub fn allows(&self, url: &Url) -> (bool, Option<usize>) {
-        let mut path = url.path().to_owned();
-        if path == "/robots.txt" {
+        if url.path() == "/robots.txt" {
             return (true, None);
         }
-        if let Some(query) = url.query() {
-            path.push('?');
-            path.push_str(query);
-        }
-        let path = normal_path(&path);
+        let path = subject(url);
         let best = self
             .rules
             .iter()
@@ -328,13 +323,19 @@ fn product_token(value: &str) -> String {
     value.get(..end).unwrap_or_default().to_ascii_lowercase()
 }
 
+/// Returns the text of a URL that patterns are compared with: path and query, normalised.
+pub(crate) fn subject(url: &Url) -> String {
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    normal_path(&format!("{}{query}", url.path()))
+}
+
 /// Normalises a path. A `*` or `$` in it is what a pattern writes as `%2A` or `%24` (RFC 9309, 2.2.3).
 fn normal_path(path: &str) -> String {
     normal(path).replace('*', "%2A").replace('$', "%24")
 }
 
 /// Normalises a pattern: `$` is special only at its end.
-fn normal_pattern(pattern: &str) -> String {
+pub(crate) fn normal_pattern(pattern: &str) -> String {
     let pattern = normal(pattern);
     match pattern.strip_suffix('$') {
         Some(rest) => rest.replace('$', "%24") + "$",
@@ -376,7 +377,7 @@ fn normal(path: &str) -> String {
 ///
 /// # Complexity
 /// O(pattern x path): it never backtracks over an earlier star.
-fn matches(pattern: &str, path: &str) -> bool {
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(rest) => (rest, true),
         None => (pattern, false),

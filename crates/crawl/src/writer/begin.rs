@@ -8,9 +8,9 @@ use hapax_frontier::Entry;
 use hapax_url::host_key;
 use url::Url;
 
+use crate::host_file::{outdate, outdate_all};
 use crate::identity::{RulesIdentity, is_of_links};
 use crate::recrawl::GONE;
-use crate::robots::{outdate, outdate_all};
 use crate::sitemap_origin::SitemapOrigin;
 use crate::writer::Writer;
 use hapax_data::Skipped;
@@ -63,8 +63,9 @@ impl Writer {
         }
         match self.committer.seeds.failure(url) {
             Some(failed) => {
-                // Its robots.txt may have changed.
-                if matches!(failed.reason, SkipReason::Robots | SkipReason::CrawlDelay) {
+                // The files of its host may have changed.
+                let by_file = [SkipReason::CrawlDelay, SkipReason::Reserved, SkipReason::Robots];
+                if by_file.contains(&failed.reason) {
                     outdate(&*self.frontier, &host_key(seed))?;
                 }
                 Ok(failed.again != Again::Never)
@@ -84,7 +85,7 @@ impl Writer {
             // Until this is complete, the stored rules are those of before.
             self.committer.run.rules.clone_from(&before);
         }
-        if retry.contains(&SkipReason::Robots) {
+        if retry.contains(&SkipReason::Robots) || retry.contains(&SkipReason::Reserved) {
             outdate_all(&*self.frontier)?;
         }
         self.take_in(&reasons)?;

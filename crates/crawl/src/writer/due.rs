@@ -14,8 +14,8 @@ use url::Url;
 use crate::admission::Admission;
 use crate::config::Revisits;
 use crate::error::Result;
+use crate::host_file::outdate_all;
 use crate::recrawl::GONE;
-use crate::robots::outdate_all;
 use crate::visits::{Visits, unix_now};
 use crate::writer::Writer;
 
