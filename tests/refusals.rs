@@ -1,5 +1,7 @@
 //! No refusal is permanent: URLs that a seed, a recrawl, a flag or `--retry` requests again.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -307,4 +309,71 @@ fn a_password_in_a_seed_is_refused_and_not_shown() {
     let said = text(&output.stderr);
     assert_eq!(code(&output), 1);
     assert!(said.contains("--header") && !said.contains("secret"), "{said}");
+}
+
+/// A site with a certificate of a private authority. Returns its port.
+fn tls_site() -> u16 {
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+    const CERTIFICATE: &[u8] = include_bytes!("../crates/fetch/tests/data/signed-certificate.der");
+    const KEY: &[u8] = include_bytes!("../crates/fetch/tests/data/signed-key.der");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(CERTIFICATE)],
+            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY)),
+        )
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let serve = |socket: TcpStream| {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, socket);
+            let mut head = [0; 4096];
+            // A client that refuses the certificate ends the handshake.
+            let Ok(length) = stream.read(&mut head) else { return };
+            let is_page = head[..length].starts_with(b"GET / ");
+            let page = if is_page { article(7) } else { missing() };
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {}\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
+                page.status,
+                page.headers,
+                page.body.len()
+            );
+            let _ = stream.write_all(&page.body);
+        };
+        listener.incoming().flatten().for_each(serve);
+    });
+    port
+}
+
+#[test]
+fn a_refused_certificate_is_named_with_the_flags_that_accept_it_and_they_lift_it() {
+    let port = tls_site();
+    let (seed, host) = ([format!("https://127.0.0.1:{port}/")], format!("127.0.0.1:{port}"));
+    let root = format!("{}/crates/fetch/tests/data/root.pem", env!("CARGO_MANIFEST_DIR"));
+    for flags in [["--insecure", &host], ["--ca", &root]] {
+        let bench = Bench::new();
+        let output = bench.crawl(&seed, &[]);
+        assert_eq!(code(&output), 4, "{}", text(&output.stderr));
+        // robots.txt met the certificate first.
+        let line = &bench.log("skipped.jsonl")[0];
+        assert_eq!((&line["reason"], &line["flag"]), (&"tls".into(), &"--insecure".into()));
+        assert!(line["detail"].as_str().unwrap().starts_with("robots.txt: "), "{line}");
+        let failed = &bench.summary()["failed_seeds"][0];
+        assert_eq!((&failed["reason"], &failed["again"]), (&"tls".into(), &"seed".into()));
+        let screen = text(&output.stdout);
+        assert!(screen.contains("; --ca FILE or --insecure HOST accepts it"), "{screen}");
+        let explained = bench.run(&["explain", &seed[0]]);
+        assert!(explained.contains("--insecure or --ca accept its certificate"), "{explained}");
+        let output = bench.crawl(&seed, &flags);
+        assert_eq!(code(&output), 0, "{flags:?}: {}", text(&output.stdout));
+        assert_eq!(bench.kept(), seed);
+        assert_eq!(bench.summary()["failed_seeds"], serde_json::json!([]));
+    }
 }

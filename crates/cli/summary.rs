@@ -83,7 +83,7 @@ fn print_failed_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Resul
     for seed in summary.failed_seeds.iter().take(SEEDS_SHOWN) {
         let (url, detail) = (escape(&seed.url), escape(&seed.detail));
         let detail = if detail.is_empty() { detail } else { format!(", {detail}") };
-        let again = seed.again.describe();
+        let again = seed.describe_again();
         writeln!(out, "  seed failed  {url}: {}{detail}; {again}", seed.reason)?;
     }
     if summary.failed_seeds.len() > SEEDS_SHOWN {

@@ -28,6 +28,15 @@ pub struct FailedSeed {
     pub again: Again,
 }
 
+impl FailedSeed {
+    /// Returns when the seed is requested again, and which flags accept a refused certificate.
+    pub fn describe_again(&self) -> String {
+        let is_certificate = self.reason == SkipReason::Tls && self.detail.contains("certificate");
+        let flags = if is_certificate { "; --ca FILE or --insecure HOST accepts it" } else { "" };
+        format!("{}{flags}", self.again.describe())
+    }
+}
+
 /// The seeds of a crawl, and where they moved to.
 #[derive(Debug, Default)]
 pub(crate) struct Seeds {
