@@ -13,6 +13,10 @@ const MIN_DUPLICATES: u64 = 4;
 /// Maximum number of rules that are counted, and of those that are tried: those with the most duplicates.
 const MAX_COUNTED: usize = 50_000;
 const MAX_TRIED: usize = 200;
+/// Rules about values of parameters that are counted: random values must not displace the other rules.
+const MAX_VALUES: usize = MAX_COUNTED / 2;
+/// Longest value of a parameter in a rule, in bytes. Longer ones are seldom repeated.
+const MAX_VALUE: usize = 64;
 /// A pattern names literal folders up to this one.
 const FOLDERS: usize = 2;
 
@@ -59,7 +63,8 @@ fn count(rows: &Rows, row: &Row, found: &mut HashMap<String, Candidate>) -> Resu
         return Ok(());
     };
     for (rule, cause) in suggested(&url, &of, &entry.cause) {
-        if found.len() >= MAX_COUNTED && !found.contains_key(&rule) {
+        let most = if is_about_value(&rule, &cause) { MAX_VALUES } else { MAX_COUNTED };
+        if found.len() >= most && !found.contains_key(&rule) {
             continue;
         }
         let candidate = found.entry(rule.clone()).or_insert_with(|| Candidate {
@@ -87,6 +92,11 @@ fn suggested(url: &Url, of: &Url, causes: &[String]) -> Vec<(String, String)> {
                     rules
                         .push((format!("drop-parameter {parameter} {host}{folder}"), name.clone()));
                 }
+                rules.extend(
+                    other_values(url, of, &parameter)
+                        .into_iter()
+                        .map(|pattern| (format!("skip {host}{pattern}"), name.clone())),
+                );
             }
             Some(Cause::Scheme | Cause::Www | Cause::Mirror) => {
                 let origin = |url: &Url| format!("{}://{}", url.scheme(), authority(url));
@@ -120,6 +130,33 @@ fn suggested(url: &Url, of: &Url, causes: &[String]) -> Vec<(String, String)> {
         words.next() != Some("host-alias") || words.next() != words.next()
     });
     rules
+}
+
+/// Returns whether a rule skips a value of a parameter.
+pub(super) fn is_about_value(rule: &str, cause: &str) -> bool {
+    rule.starts_with("skip ") && cause.starts_with("parameter:")
+}
+
+/// Returns patterns of the value of a parameter if the kept page has another value. A crawl by them requests the kept
+/// address; the address without the parameter may not exist.
+fn other_values(url: &Url, of: &Url, parameter: &str) -> Vec<String> {
+    let pairs = |url: &Url| -> Vec<String> {
+        url.query().unwrap_or_default().split('&').map(str::to_owned).collect()
+    };
+    let is_own = |pair: &String| pair.split('=').next() == Some(parameter);
+    let (own, other) = (pairs(url), pairs(of));
+    let Some(at) = own.iter().position(is_own) else { return Vec::new() };
+    let Some(pair) = own.get(at) else { return Vec::new() };
+    let clean = pair.len() <= parameter.len() + 1 + MAX_VALUE
+        && pair.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'$' | b'%'));
+    let is_once = own.iter().filter(|pair| is_own(pair)).count() == 1;
+    if !clean || !is_once || !other.iter().any(is_own) || other.contains(pair) {
+        return Vec::new();
+    }
+    let before = if at == 0 { '?' } else { '&' };
+    let after = if at + 1 == own.len() { '$' } else { '&' };
+    let folders = std::iter::once("/".to_owned()).chain(first_folder(url));
+    folders.map(|folder| format!("{folder}*{before}{pair}{after}")).collect()
 }
 
 /// Returns patterns of the path that the kept page's address does not match.
@@ -184,6 +221,47 @@ fn is_one_word(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_of_a_parameter_is_skipped_if_the_kept_page_has_another_one() {
+        let found = |url: &str, of: &str| -> Vec<String> {
+            let causes = hapax_data::causes_of(url, of, "");
+            let [url, of] = [url, of].map(|url| Url::parse(url).unwrap());
+            let rules: Vec<String> = suggested(&url, &of, &causes)
+                .into_iter()
+                .filter(|(rule, cause)| is_about_value(rule, cause))
+                .map(|(rule, _)| rule)
+                .collect();
+            for rule in &rules {
+                let rules = hapax_url::GivenRules::parse(rule).unwrap();
+                assert!(matches!(rules.apply(&url), hapax_url::Applied::Skipped { .. }), "{rule}");
+                assert_eq!(rules.apply(&of), hapax_url::Applied::Unchanged, "{rule} {of}");
+            }
+            rules
+        };
+        assert_eq!(
+            found("http://a.example/shop/1?sort=b", "http://a.example/shop/1?sort=a"),
+            ["skip a.example/*?sort=b$", "skip a.example/shop/*?sort=b$"]
+        );
+        assert_eq!(
+            found("http://a.example/1?x=1&sort=b&y=2", "http://a.example/1?x=1&sort=a&y=2"),
+            ["skip a.example/*&sort=b&"]
+        );
+        assert_eq!(
+            found("http://a.example/1?sort=b&y=2", "http://a.example/1?sort=bb&y=2"),
+            ["skip a.example/*?sort=b&"]
+        );
+        let long = format!("http://a.example/1?sort={}", "b".repeat(MAX_VALUE + 1));
+        for (url, of) in [
+            ("http://a.example/1?sort=b", "http://a.example/1"),
+            ("http://a.example/1?sort=b*", "http://a.example/1?sort=a"),
+            ("http://a.example/1?sort=%20", "http://a.example/1?sort=a"),
+            ("http://a.example/1?sort=b&sort=c", "http://a.example/1?sort=a"),
+            (long.as_str(), "http://a.example/1?sort=a"),
+        ] {
+            assert_eq!(found(url, of), Vec::<String>::new(), "{url}");
+        }
+    }
 
     #[test]
     fn causes_suggest_rules_that_exclude_the_discarded_address_only() {

@@ -2,6 +2,7 @@
 
 use hapax_data::DroppedUrls;
 
+use super::candidates::is_about_value;
 use super::outcome::{Advice, AdvisedRule, RefusedRule};
 
 /// Refused rules that are explained.
@@ -39,6 +40,9 @@ pub(super) fn rules_file(advice: &Advice) -> String {
         out += "#\n";
         out += &comment(&format!("{cause}: saves {pages} pages ({bytes} bytes), loses 0"));
         out += &comment(&format!("such as {url} = {of}"));
+        if is_about_value(rule, cause) {
+            out += "# keeps addresses with another value: the one without the parameter may not exist\n";
+        }
         out += rule;
         out.push('\n');
     }

@@ -62,7 +62,11 @@ impl<'a> Simulation<'a> {
             let count = 1 + lost.count();
             let s = if count == 1 { "" } else { "s" };
             let example = self.known.url(first);
-            return Err(format!("it would lose {count} unique page{s}, such as {example}"));
+            let mut why = format!("it would lose {count} unique page{s}, such as {example}");
+            if let Some(to) = self.unseen_target(&rules, first) {
+                why += &format!(": it requests {to} instead, which the crawl has not seen");
+            }
+            return Err(why);
         }
         let mut saved = Saved::default();
         for at in self.known.all().filter(|at| !is(&visited, *at)) {
@@ -100,6 +104,14 @@ impl<'a> Simulation<'a> {
             before => before,
         };
         self.known.all().map(target).collect()
+    }
+
+    /// Returns the address that rules request instead of a known one, if the crawl has not seen it.
+    fn unseen_target(&self, rules: &GivenRules, at: u32) -> Option<url::Url> {
+        match rules.apply(&self.known.parsed(at)?) {
+            Applied::Rewritten { to, .. } if self.known.find(to.as_str()).is_none() => Some(to),
+            _ => None,
+        }
     }
 
     /// Returns which addresses a crawl requests.
@@ -158,6 +170,8 @@ mod tests {
             ("skip a.example/print/", "http://a.example/print/7"),
             ("skip a.example:81/*/amp$", "http://a.example:81/7/amp"),
             ("skip */print/", "http://a.example/print/7"),
+            ("skip a.example/*?sort=b$", "http://a.example/7?sort=b"),
+            ("skip a.example/shop/*&sort=b&", "http://a.example/shop/7?x=1&sort=b&y=2"),
             ("host-alias http://a.example https://a.example", "http://a.example/7"),
             ("host-alias https://a.example:443 b.example", "https://a.example/7"),
         ] {
@@ -190,7 +204,10 @@ mod tests {
         "http://b.example/x",
         "http://a.example/print/z",
     ];
-    const RULES: [&str; 10] = [
+    const RULES: [&str; 13] = [
+        "skip a.example/*?s=1$",
+        "skip a.example/x*?s=2$",
+        "skip a.example/*?s=1&",
         "drop-parameter s a.example/",
         "drop-parameter t",
         "drop-parameter s a.example/x",
