@@ -3,7 +3,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::redis::RedisCluster;
-use crate::support::{Bench, Page, Server, code, html, json_lines, prose, text};
+use crate::support::{Bench, Page, Server, clock_library, code, html, json_lines, prose, text};
 
 /// Hosts that share pages: text `n` is on two hosts, on one of them twice.
 fn hosts(count: usize, pages: u64, wait: Duration) -> Vec<Server> {
@@ -279,20 +279,6 @@ fn a_returning_worker_drops_the_pages_that_others_took_over() {
     // Its pages remain when the worker returns.
     assert_eq!(code(&benches[1].crawl(&seeds(&servers), &flags)), 0);
     assert_eq!(kept(&[&benches[1]]).0.len(), alone.0.len());
-}
-
-/// The library of the package `faketime` on Debian and derivatives.
-fn clock_library() -> Option<&'static str> {
-    let known = [
-        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-    ];
-    let found = known.into_iter().find(|path| std::path::Path::new(path).exists());
-    if found.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "libfaketime is missing");
-        crate::support::say("SKIPPED: libfaketime is missing; install the package faketime");
-    }
-    found
 }
 
 #[test]

@@ -313,3 +313,17 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
+
+/// The library of the package `faketime` on Debian and derivatives.
+pub(crate) fn clock_library() -> Option<&'static str> {
+    let known = [
+        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
+    ];
+    let found = known.into_iter().find(|path| std::path::Path::new(path).exists());
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "libfaketime is missing");
+        say("SKIPPED: libfaketime is missing; install the package faketime");
+    }
+    found
+}

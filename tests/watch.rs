@@ -1,14 +1,19 @@
 //! Recrawls of due pages, `--watch`, and `crawl changes`.
 
-use std::process::{Child, Command};
-use std::sync::Arc;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
 use crate::helpers::article;
-use crate::support::{Bench, Page, Server, code, html, json_lines, missing, prose, redirect, text};
+use crate::support::{
+    Bench, Page, Server, clock_library, code, html, json_lines, missing, prose, redirect, text,
+    write,
+};
 
 /// Every page is due after one second.
 const SOON: [&str; 6] = ["--concurrency", "1", "--revisit-min", "1s", "--revisit-max", "1s"];
@@ -325,5 +330,191 @@ fn a_watch_visits_pages_until_a_signal_and_reports_each_change() {
     // Several changes: the similarity is that of the first and the last text.
     let all = changes(&bench, &["--since", "2026-01-01", "--url", &server.url("/a")]);
     assert_eq!(all[0]["change"], "new");
+    bench.checked();
+}
+
+#[test]
+fn a_watch_goes_on_when_the_clock_jumps_and_requests_no_more_than_its_pace() {
+    let Some(library) = clock_library() else { return };
+    let (server, version) = versions(|path, version| match path {
+        "/" if version == 1 => home(&["one", "two"]),
+        "/" => home(&["one", "two", "three"]),
+        "/one" => article(2),
+        "/two" => article(3),
+        "/three" => article(4),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let clock = bench.path("clock");
+    let set = |offset: &str| {
+        let next = bench.path("clock.next");
+        write(&next, offset);
+        std::fs::rename(next, &clock).unwrap();
+    };
+    set("+0");
+    let flags = ["--concurrency", "1", "--watch", "--revisit-min", "1s", "--revisit-max", "4s"];
+    let mut command = bench.command(&[server.url("/")], &flags);
+    command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", &clock);
+    command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    server.wait_for(2);
+    let begun = Instant::now();
+    let jumps = ["+10y", "-10y", "+1h", "-1d", "+30d", "-61", "+0"];
+    for (number, jump) in jumps.iter().enumerate() {
+        set(jump);
+        if number == 3 {
+            version.store(2, SeqCst);
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        assert!(child.try_wait().unwrap().is_none(), "it ended at {jump}");
+    }
+    let count = |path: &str| server.asked_all().iter().filter(|asked| *asked == path).count();
+    let before = count("/one");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while count("/one") == before || count("/three") == 0 {
+        assert!(Instant::now() < deadline, "no visit after the jumps: {:?}", server.asked());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let (visits, robots) = (count("/one"), count("/robots.txt"));
+    let took = begun.elapsed().as_secs() as usize;
+    let ended = stop(child);
+    assert!([0, 3].contains(&ended), "{ended}");
+    // One visit each four seconds, and at most one more after each jump; robots.txt once more in the run after a jump.
+    assert!(visits >= 4, "{:?}", server.asked());
+    assert!(visits <= took / 4 + jumps.len() + 2, "{visits} in {took} s");
+    assert!(robots <= 2 * jumps.len() + 2, "{robots}");
+    let mut kept = bench.kept();
+    kept.sort();
+    assert_eq!(kept, ["/", "/one", "/three", "/two"].map(|path| server.url(path)));
+    bench.checked();
+}
+
+/// The response of the metrics server, if it answers.
+fn metrics(address: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+#[test]
+fn a_watch_serves_metrics_of_all_its_runs_and_leaves_the_data_to_others_in_between() {
+    let (server, version) = versions(|path, version| match (path, version) {
+        ("/", 1) => home(&["one"]),
+        ("/", _) => home(&["one", "two"]),
+        ("/one", _) => article(2),
+        ("/two", 2..) => article(3),
+        _ => missing(),
+    });
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("127.0.0.1:{port}");
+    let bench = Bench::new();
+    let mut child =
+        bench.spawn(&[server.url("/")], &[&SOON[..], &["--watch", "--metrics", &address]].concat());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut wait_for = |line: &str| {
+        while !metrics(&address).is_some_and(|text| text.contains(line)) {
+            assert!(child.try_wait().unwrap().is_none(), "the watch ended");
+            assert!(Instant::now() < deadline, "{line}: {:?}", metrics(&address));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait_for("\nhapax_pages_indexed 2\n");
+    version.store(2, SeqCst);
+    // A later run finds a page.
+    wait_for("\nhapax_pages_indexed 3\n");
+    assert!([0, 3].contains(&stop(child)));
+    assert!(metrics(&address).is_none());
+    // While it sleeps for an hour, metrics answer and other commands hold the data directory.
+    let flags = ["--watch", "--metrics", &address, "--revisit-min", "1h", "--revisit-max", "1h"];
+    let child = bench.spawn(&[server.url("/")], &flags);
+    let forget = ["forget", &server.url("/two"), "--yes"];
+    loop {
+        let text = metrics(&address).unwrap_or_default();
+        if text.contains("\nhapax_pages_indexed 3\n") && bench.tried(&["upgrade"]) == 0 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{text}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bench.run(&forget);
+    assert!(metrics(&address).unwrap().contains("hapax_pages_fetched_total"));
+    assert!([0, 3].contains(&stop(child)));
+    bench.checked();
+}
+
+#[test]
+fn dates_of_a_feed_are_believed_when_they_proved_right() {
+    // The version of each page, and the date that the feed gives for it.
+    type Entries = Arc<Mutex<[(usize, SystemTime); 6]>>;
+    let before = SystemTime::now() - Duration::from_secs(86_400);
+    let entries: Entries = Arc::new(Mutex::new([(0, before); 6]));
+    let now = Arc::clone(&entries);
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            let entries = *now.lock().unwrap();
+            let number = path.trim_start_matches("/p").parse::<usize>();
+            match (path, number.ok().filter(|number| *number < 6)) {
+                ("/feed", _) => {
+                    let items: String = (0..6)
+                        .map(|number| {
+                            let date = httpdate::fmt_http_date(entries[number].1);
+                            format!("<item><link>/p{number}</link><pubDate>{date}</pubDate></item>")
+                        })
+                        .collect();
+                    let rss = format!("<rss><channel>{items}</channel></rss>");
+                    Page { headers: "Content-Type: application/rss+xml\r\n".into(), ..html(rss) }
+                }
+                (_, Some(number)) => article((10 * (number + 1) + entries[number].0) as u64),
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let change = |numbers: &[usize], dated: bool| {
+        let mut entries = entries.lock().unwrap();
+        for number in numbers {
+            entries[*number].0 += 1;
+            if dated {
+                entries[*number].1 = SystemTime::now();
+            }
+        }
+    };
+    let bench = Bench::new();
+    let visits = |longest: &str, shortest: &str| {
+        pass();
+        let before = server.asked().len();
+        let flags = ["--recrawl", "--due", "--concurrency", "1", "--no-sitemaps"];
+        let pace = ["--revisit-min", shortest, "--revisit-max", longest];
+        let output = bench.crawl(&[server.url("/feed")], &[flags.as_slice(), &pace].concat());
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        let mut asked = server.asked()[before..].to_vec();
+        asked.sort();
+        asked
+    };
+    let flags = ["--concurrency", "1", "--no-sitemaps"];
+    assert_eq!(code(&bench.crawl(&[server.url("/feed")], &flags)), 0);
+    assert_eq!(bench.kept().len(), 6);
+    // The feed proves right: nothing has changed, then five pages have.
+    for _ in 0..2 {
+        assert_eq!(visits("1s", "1s").len(), 7);
+    }
+    change(&[0, 1, 2, 3, 4], true);
+    for _ in 0..2 {
+        assert_eq!(visits("1s", "1s").len(), 7);
+    }
+    // Its dates decide now. They are read in one run and make pages due in the next one.
+    change(&[5], true);
+    change(&[0], false);
+    assert_eq!(visits("1d", "1s"), ["/feed"]);
+    assert_eq!(visits("1d", "1s"), ["/feed", "/p5"]);
+    assert_eq!(visits("1d", "1s"), ["/feed"]);
+    // A list is not requested more often than a page.
+    assert_eq!(visits("1d", "1h"), Vec::<String>::new());
+    assert!(bench.summary()["next_visit"].is_string(), "{}", bench.summary());
     bench.checked();
 }

@@ -106,7 +106,7 @@ pub(crate) struct CrawlArgs {
     #[arg(long, requires = "recrawl", help_heading = "Job")]
     pub(crate) due: bool,
     /// Go on after the crawl: visit known pages again whenever they are due, until a signal arrives
-    #[arg(long, conflicts_with_all = ["recrawl", "dry_run", "metrics"], help_heading = "Job")]
+    #[arg(long, conflicts_with_all = ["recrawl", "dry_run"], help_heading = "Job")]
     pub(crate) watch: bool,
     /// Request URLs again that were skipped for these reasons, such as http-4xx,robots (list: docs/logs.md)
     #[arg(long, value_name = "REASON", value_delimiter = ',', help_heading = "Job")]

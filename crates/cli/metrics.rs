@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use anyhow::Result;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::get;
-use hapax_crawl::Figures;
+use hapax_crawl::LatestFigures;
 
 use crate::exit::{USAGE, coded};
 
@@ -13,7 +13,7 @@ use crate::exit::{USAGE, coded};
 pub(crate) fn serve(
     runtime: &tokio::runtime::Runtime,
     address: SocketAddr,
-    figures: Figures,
+    figures: LatestFigures,
 ) -> Result<()> {
     let listener = runtime.block_on(tokio::net::TcpListener::bind(address));
     let listener = listener

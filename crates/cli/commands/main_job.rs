@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::summary::{code_of as code_of_summary, print_summary};
-use hapax_crawl::{Crawl, Event, Summary};
+use hapax_crawl::{Crawl, Event, LatestFigures, Summary};
 use hapax_data::inputs::{parse_seeds, read_seeds};
 use hapax_data::{DataDir, SkipReason};
 use hapax_url::UrlLimits;
@@ -148,6 +148,8 @@ pub(super) struct Session {
     runtime: tokio::runtime::Runtime,
     /// Number of signals.
     signals: tokio::sync::watch::Receiver<u32>,
+    /// What `--metrics` shows.
+    figures: LatestFigures,
 }
 
 impl Session {
@@ -161,7 +163,7 @@ impl Session {
                 sender.send_modify(|count| *count += 1);
             }
         });
-        Ok(Self { runtime, signals: receiver })
+        Ok(Self { runtime, signals: receiver, figures: LatestFigures::default() })
     }
 
     /// Ends the runtime. Look-ups of names may not end by themselves.
@@ -294,8 +296,10 @@ fn crawl(
         builder = builder.shared(frontier, verdicts);
     }
     let crawl = builder.build()?;
-    if let Some(address) = run.metrics {
-        metrics::serve(runtime, address, crawl.figures())?;
+    if let Some(address) = run.metrics
+        && session.figures.begin(crawl.figures())
+    {
+        metrics::serve(runtime, address, session.figures.clone())?;
     }
     let progress = Progress::start(progress, crawl.figures());
     let handle = crawl.stop_handle();
@@ -314,6 +318,7 @@ fn crawl(
         Ok(crawl.run_until(shutdown).await?)
     });
     progress.finish();
+    session.figures.end();
     done
 }
 

@@ -284,18 +284,18 @@ impl Crawl {
         committer.seeds = Seeds::read(&*frontier, &starts)?;
         let url_rules = Arc::new(UrlRules::read(&*frontier)?);
         let looks = recrawl || committer.look.on;
+        committer.look.prepare(due, config.revisits.pace());
         // A recrawl of due pages reads sitemaps once a day.
-        let all = !due && !committer.look.due || is_daily(&*frontier, unix_now())?;
+        let all = !committer.look.due || is_daily(&*frontier, unix_now())?;
         let shared = shared_by_tasks(
             &config,
             (fetch, http),
             (&frontier, &stats, &feeds),
             (&rules, &url_rules),
             &committer,
-            (looks, due || committer.look.due, looks && all),
+            (looks, committer.look.due, looks && all),
         );
         let was_finished = committer.run.finished;
-        committer.look.pace = config.revisits.pace();
         let parts = (rules, url_rules, starts, feeds);
         let mut writer = writer_of(committer, parts, (&frontier, &stats), &config, data.root())?;
         let handle = StopHandle::default();

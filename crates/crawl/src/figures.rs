@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hapax_data::{PageCounts, SkipReason};
 use hapax_frontier::{Counts, Frontier, HostState};
@@ -15,6 +15,49 @@ use crate::stats::Stats;
 pub struct Figures {
     pub(crate) stats: Arc<Stats>,
     pub(crate) frontier: Arc<dyn Frontier>,
+}
+
+/// The counters of the current run of several, or those with which the last one ended. Cheap to clone. Between two runs
+/// it holds no file of the data directory.
+#[derive(Clone, Debug, Default)]
+pub struct LatestFigures(Arc<Mutex<Latest>>);
+
+#[derive(Debug, Default)]
+enum Latest {
+    #[default]
+    None,
+    Running(Figures),
+    Ended(String),
+}
+
+impl LatestFigures {
+    /// Begins a run. Returns whether it is the first one.
+    pub fn begin(&self, figures: Figures) -> bool {
+        let before = std::mem::replace(&mut *self.lock(), Latest::Running(figures));
+        matches!(before, Latest::None)
+    }
+
+    /// Ends a run: its counters stay as they are.
+    pub fn end(&self) {
+        let mut latest = self.lock();
+        if let Latest::Running(figures) = &*latest {
+            let text = figures.to_prometheus();
+            *latest = Latest::Ended(text);
+        }
+    }
+
+    /// Returns the counters as [`Figures::to_prometheus`]; empty before the first run.
+    pub fn to_prometheus(&self) -> String {
+        match &*self.lock() {
+            Latest::None => String::new(),
+            Latest::Running(figures) => figures.to_prometheus(),
+            Latest::Ended(text) => text.clone(),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Latest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Figures {

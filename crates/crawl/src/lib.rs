@@ -92,7 +92,7 @@ pub use crawl::{Crawl, CrawlBuilder};
 pub use error::{BoxError, Error, Result};
 pub use event::{EVENT_VERSION, Event, Observed, Page};
 pub use feed_import::FeedImport;
-pub use figures::Figures;
+pub use figures::{Figures, LatestFigures};
 pub use given::{LostPage, LostPages, Untried, lost_pages};
 pub use intact::left_without_store;
 pub use judge::{

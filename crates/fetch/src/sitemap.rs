@@ -1,5 +1,6 @@
 //! Parses sitemaps: XML, indexes, RSS, Atom and plain text, also gzipped and in other charsets.
 
+mod date;
 mod input;
 
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use quick_xml::escape::resolve_html5_entity;
 use quick_xml::events::Event;
 use url::Url;
 
+use self::date::sortable;
 use self::input::{Input, Start};
 use crate::decode::decoded;
 use crate::limits::Limits;
@@ -76,7 +78,7 @@ pub struct Sitemap {
 pub struct SitemapPage {
     /// URL of the page.
     pub url: Url,
-    /// Last change, as written: W3C dates sort as text.
+    /// Last change: a W3C date, of which times are in UTC, so that dates sort as text.
     pub changed: Option<String>,
 }
 
@@ -230,7 +232,11 @@ impl<'a> Reading<'a> {
                 if tag.local_name().as_ref() == b"link" {
                     entries.entry.alternate(tag, limits);
                 }
-                entries.field = Field::None;
+                entries.field = match &event {
+                    Event::Start(tag) => Field::of_other(tag.local_name().as_ref()),
+                    _ => Field::None,
+                };
+                entries.text.clear();
                 continue;
             }
             entries.take(event, limits, |entry| self.add(entry));
@@ -335,7 +341,15 @@ impl Field {
     fn of(name: &[u8]) -> Self {
         match name {
             b"loc" | b"link" => Self::Location,
-            b"lastmod" | b"updated" => Self::Changed,
+            b"lastmod" | b"updated" | b"published" | b"pubDate" => Self::Changed,
+            _ => Self::None,
+        }
+    }
+
+    /// Returns the field of an element with another prefix than its entry: `dc:date`, `atom:updated` in RSS.
+    fn of_other(name: &[u8]) -> Self {
+        match name {
+            b"date" | b"modified" | b"updated" => Self::Changed,
             _ => Self::None,
         }
     }
@@ -436,9 +450,8 @@ impl Entry {
                     false => self.locations_beyond += 1,
                 }
             }
-            Field::Changed if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                self.changed = Some(text.to_owned());
-            }
+            // The newest of several, such as the dates of publication and of the last change.
+            Field::Changed => self.changed = self.changed.take().max(sortable(text)),
             _ => {}
         }
     }

@@ -111,6 +111,14 @@ pub(crate) struct SecondLook {
     pub(crate) rows: Option<Rows>,
 }
 
+impl SecondLook {
+    /// Sets what the flags of the run say. An interrupted recrawl of due pages goes on as one.
+    pub(crate) fn prepare(&mut self, due: bool, pace: Pace) {
+        self.due |= due;
+        self.pace = pace;
+    }
+}
+
 /// Counts since the last commit.
 #[derive(Debug)]
 pub(crate) struct Group {

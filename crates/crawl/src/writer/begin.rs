@@ -43,7 +43,9 @@ impl Writer {
         for seed in seeds {
             let entry = Entry::page(seed.clone(), 0);
             if self.has_failed(seed)? {
-                self.frontier.push_again(entry)?;
+                if !self.leaves_list_out(seed)? {
+                    self.frontier.push_again(entry)?;
+                }
             } else {
                 self.frontier.push(entry)?;
             }
@@ -70,7 +72,7 @@ impl Writer {
                 }
                 Ok(failed.again != Again::Never)
             }
-            // An earlier version stored no reason.
+            // A list, or an earlier version stored no reason.
             None => Ok(!self.links_only && self.frontier.knows(url)?),
         }
     }

@@ -101,6 +101,7 @@ impl Writer {
         self.begin_look(true);
         let is_daily = is_daily(&*self.frontier, now)?;
         self.committer.look.pace = self.pace(revisits, now)?;
+        self.expect_lists(now)?;
         let mut agenda = Agenda::default();
         for id in 0..self.committer.store().next_id() {
             let Some(record) = self.committer.store().record(id)? else { continue };

@@ -7,6 +7,7 @@ mod cookie_walls;
 mod dropped;
 mod due;
 mod ended;
+mod lists;
 mod redirects;
 mod sitemaps;
 
@@ -404,6 +405,7 @@ impl Writer {
                 // A seed that lists pages.
                 if lease.entry.kind == EntryKind::Page {
                     self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    self.list_was_read(&lease.entry.url);
                     self.stats.release(&lease.host);
                 }
                 self.sitemap(&lease.entry, sitemap)?;

@@ -71,6 +71,48 @@ fn index_feeds_and_text_are_read() {
 }
 
 #[test]
+fn entries_of_feeds_have_the_newest_of_their_dates() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let of = |body: &str| {
+        let found = Sitemap::parse(&base, body.as_bytes(), &SitemapLimits::default());
+        found.pages.first().and_then(|page| page.changed.clone())
+    };
+    let rss = |dates: &str| {
+        format!(
+            "<rss xmlns:dc='d'><channel><pubDate>1 Jan 2030 00:00:00 GMT</pubDate><item><link>/1</link>{dates}</item></channel></rss>"
+        )
+    };
+    let atom = |dates: &str| {
+        format!(
+            "<feed><updated>2030-01-01T00:00:00Z</updated><entry><link href='/1'/>{dates}</entry></feed>"
+        )
+    };
+    for (body, expected) in [
+        (rss("<pubDate>Sun, 01 Feb 2026 10:00:05 GMT</pubDate>"), Some("2026-02-01T10:00:05Z")),
+        (rss("<pubDate>soon</pubDate>"), None),
+        (rss("<dc:date>2026-02-01</dc:date>"), Some("2026-02-01")),
+        (rss("<dc:date/><title>2026-02-01</title>"), None),
+        (
+            rss(
+                "<pubDate>Sun, 01 Feb 2026 10:00:05 GMT</pubDate><a:updated>2026-02-03T00:00:00+01:00</a:updated>",
+            ),
+            Some("2026-02-02T23:00:00Z"),
+        ),
+        (
+            atom(
+                "<updated>2026-02-03T00:00:00Z</updated><published>2026-01-01T00:00:00Z</published>",
+            ),
+            Some("2026-02-03T00:00:00Z"),
+        ),
+        (atom("<published>2026-01-01T00:00:00Z</published>"), Some("2026-01-01T00:00:00Z")),
+        (atom(""), None),
+        (rss(""), None),
+    ] {
+        assert_eq!(of(&body).as_deref(), expected, "{body}");
+    }
+}
+
+#[test]
 fn gzip_bombs_cut_files_and_endless_lists_end() {
     let base = Url::parse("http://a.example/").unwrap();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
