@@ -28,8 +28,8 @@ fn main() -> Result<()> {
     }
     let below = std::env::temp_dir().join(format!("hapax-index-size-{}", std::process::id()));
     let sizes = [
-        ("main text, 16 KiB blocks", true, false),
-        ("all text, 16 KiB blocks", true, true),
+        ("main text, blocks of 16 KiB, LZ4", true, false),
+        ("all text, blocks of 16 KiB, LZ4", true, true),
         ("all text", false, true),
     ];
     let mut first = 0;
@@ -81,13 +81,14 @@ fn fill(
     Ok(())
 }
 
-/// Makes an empty index one of an earlier version: its blocks are smaller, and its meta.json has no checksum.
+/// Makes an empty index one of an earlier version: its stored texts are compressed otherwise, and its meta.json has no checksum.
 fn former(meta: &Path) -> Result<()> {
     let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(meta)?)?;
     let object = value.as_object_mut().ok_or("meta.json is not an object")?;
     object.remove("crc32");
     if let Some(settings) = object.get_mut("index_settings").and_then(|s| s.as_object_mut()) {
         settings.insert("docstore_blocksize".into(), FORMER_BLOCK_BYTES.into());
+        settings.insert("docstore_compression".into(), "lz4".into());
     }
     Ok(std::fs::write(meta, serde_json::to_vec_pretty(&value)?)?)
 }

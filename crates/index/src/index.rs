@@ -7,6 +7,7 @@ use std::time::Duration;
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::query::RangeQuery;
+use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{
     Directory, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument,
     TantivyError, Term,
@@ -23,9 +24,12 @@ const WRITER_BYTES: usize = 48 << 20;
 const MERGE_TRIES: u32 = 6000;
 const MERGE_WAIT: Duration = Duration::from_millis(100);
 
-/// Bytes of stored texts that are compressed together, in an index that this version creates: LZ4 finds repetitions
-/// within 64 KiB, and larger blocks let more of a text look back that far. tantivy's default is 16 KiB.
-const STORE_BLOCK_BYTES: usize = 128 << 10;
+/// Bytes of stored texts that are compressed together, in an index that this version creates. Reading one page of a
+/// search decompresses one block.
+const STORE_BLOCK_BYTES: usize = 64 << 10;
+/// Compression of stored texts, in an index that this version creates. An earlier one keeps LZ4.
+const STORE_COMPRESSION: Compressor =
+    Compressor::Zstd(ZstdCompressor { compression_level: Some(1) });
 
 /// A page to be indexed.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +96,7 @@ impl Index {
                 let [(schema, _), ..] = schemas();
                 let settings = IndexSettings {
                     docstore_blocksize: STORE_BLOCK_BYTES,
+                    docstore_compression: STORE_COMPRESSION,
                     ..IndexSettings::default()
                 };
                 tantivy::Index::create(directory, schema, settings)?
