@@ -219,4 +219,49 @@ mod tests {
         store.check().unwrap();
         assert_eq!(store.len(), 1001);
     }
+
+    #[test]
+    fn open_tables_catch_up_with_the_process_that_writes_until_it_begins_a_journal() {
+        let data = tempfile::tempdir().unwrap();
+        let options =
+            || Options { recipe: "a".into(), memtable_documents: 40, ..Options::default() };
+        let store = Store::open(data.path().join("dedup"), options()).unwrap();
+        let insert = |number: u64| {
+            let key = number.to_string();
+            let bits = Fingerprint::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            store.insert(&Document::new(key.as_bytes(), bits), None).unwrap();
+        };
+        insert(0);
+        store.commit(b"").unwrap();
+        let open = || read_only(data.path(), Policy::default(), "a").unwrap().unwrap().0;
+        let (mut read, mut opens) = (open(), 0);
+        for number in 1..200 {
+            insert(number);
+            let is_commit = number % 5 == 0;
+            if is_commit {
+                store.delete(number - 1).unwrap();
+                store.commit(format!("{number}").as_bytes()).unwrap();
+            }
+            // A thread of the writer may end a segment at any moment.
+            if !read.catch_up().unwrap_or(false) {
+                (read, opens) = (open(), opens + 1);
+            }
+            assert_eq!(read.record(number).unwrap().is_some(), is_commit, "{number}");
+            if is_commit {
+                let all = |store: &Store| {
+                    (0..=number).map(|id| store.record(id).unwrap()).collect::<Vec<_>>()
+                };
+                assert!(all(&read) == all(&store), "{number}");
+                assert_eq!((read.payload(), read.len()), (store.payload(), store.len()));
+            }
+        }
+        assert!((1..40).contains(&opens), "{opens} of 199 look-ups opened the tables");
+        assert!(store.catch_up().unwrap(), "a writer has its own changes");
+        // Another store in the same folder.
+        drop(store);
+        std::fs::remove_dir_all(data.path().join("dedup")).unwrap();
+        let store = Store::open(data.path().join("dedup"), options()).unwrap();
+        store.commit(b"").unwrap();
+        assert!(!read.catch_up().unwrap_or(false));
+    }
 }

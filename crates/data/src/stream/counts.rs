@@ -14,8 +14,8 @@ use crate::rows::Rows;
 use crate::sightings::{Sighted, Sightings};
 use crate::standing::{Heads, tables};
 
-/// A look at the logs takes at most one part in this number of the time of a follower.
-const SHARE: u32 = 20;
+/// A look at the logs takes at most one part in this number of the time of a follower, and so does opening the index.
+pub(super) const SHARE: u32 = 40;
 
 /// The counts of all kept pages at the last look.
 #[derive(Debug)]

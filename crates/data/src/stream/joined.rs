@@ -1,8 +1,9 @@
 //! The events of one or more data directories as one stream.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::counts::Counts;
+use super::counts::{Counts, SHARE};
 use super::cursor::{Cursor, Position};
 use super::reader::{DirStream, ReadEvent};
 use super::render::Fields;
@@ -14,7 +15,12 @@ use crate::error::{Error, Result};
 pub struct Stream {
     dirs: Vec<Dir>,
     counts: Counts,
+    /// The last time that there were new events.
+    renewed: Option<Instant>,
 }
+
+/// Longest wait of a follower after new events, however long the index takes to open.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 struct Dir {
@@ -70,7 +76,7 @@ impl Stream {
                  older version wrote to it. Read them from their first events: omit --from, and clear the consumer's state"
             )));
         }
-        Ok(Self { dirs: opened, counts: Counts::of(dirs) })
+        Ok(Self { dirs: opened, counts: Counts::of(dirs), renewed: None })
     }
 
     /// Reads only what these fields need.
@@ -124,20 +130,44 @@ impl Stream {
         Ok(false)
     }
 
-    /// Looks for events that became durable since. Returns whether there are any.
+    /// Looks for events that became durable since. Returns whether there are any. Opening the index takes at most a
+    /// fortieth of a follower's time: after new events this returns `false` for 40 times as long as the index took to
+    /// open, at most 5 s.
     ///
     /// # Errors
     /// [`Error::Invalid`] if a data directory was cleared (`--fresh`) in the meantime.
     pub fn refresh(&mut self) -> Result<bool> {
+        let opening = self.dirs.iter().map(|dir| dir.stream.pages.opening()).sum();
+        if self.renewed.is_some_and(|renewed| renewed.elapsed() < pause_after(opening)) {
+            return Ok(false);
+        }
         let mut any = false;
         for dir in &mut self.dirs {
             any |= dir.stream.refresh()?;
         }
         if any {
+            self.renewed = Some(Instant::now());
             self.counts.renew();
             // Another directory may have taken a page over.
             self.dirs.iter_mut().for_each(|dir| dir.stream.pages.renew());
         }
         Ok(any)
+    }
+}
+
+fn pause_after(opening: Duration) -> Duration {
+    opening.saturating_mul(SHARE).min(MAX_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_follower_spends_a_fortieth_of_its_time_on_opening_and_waits_at_most_five_seconds() {
+        let millis = Duration::from_millis;
+        for (opening, pause) in [(0, 0), (5, 200), (50, 2_000), (125, 5_000), (60_000, 5_000)] {
+            assert_eq!(pause_after(millis(opening)), millis(pause), "{opening}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The fields of a kept page, for its event.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use hapax_dedup::{Record, Store};
 use hapax_extract::{Date, jieba};
@@ -22,10 +23,14 @@ pub(super) struct Pages {
     archive: PathBuf,
     searcher: Option<Searcher>,
     data: PathBuf,
-    /// The tables, if they were opened since the last look for events.
+    /// The tables, if they were opened.
     tables: Option<Store>,
+    /// Whether the tables lack the commits since the last look for events.
+    is_behind: bool,
     /// Whether a page needs the values of the tables.
     pub(super) with_tables: bool,
+    /// Time to open the index and to read the new part of the tables since the last look for events.
+    opening: Duration,
 }
 
 impl Pages {
@@ -36,13 +41,20 @@ impl Pages {
             searcher: None,
             data: data.to_owned(),
             tables: None,
+            is_behind: false,
             with_tables: true,
+            opening: Duration::ZERO,
         }
     }
 
-    /// Closes index and tables. The next look-up opens their newest commit.
+    /// Closes the index. The next look-up reads the newest commit of index and tables.
     pub(super) fn renew(&mut self) {
-        (self.searcher, self.tables) = (None, None);
+        (self.searcher, self.is_behind, self.opening) = (None, true, Duration::ZERO);
+    }
+
+    /// Returns the time to open the index and to read the new part of the tables since the last look for events.
+    pub(super) const fn opening(&self) -> Duration {
+        self.opening
     }
 
     /// Returns whether the index has a page with this URL.
@@ -52,10 +64,12 @@ impl Pages {
 
     fn searcher(&mut self) -> Result<Option<&Searcher>> {
         if self.searcher.is_none() {
+            let began = Instant::now();
             self.searcher = match Searcher::open(&self.index, jieba) {
                 Err(Error::Missing(_)) => return Ok(None),
                 searcher => Some(searcher?),
             };
+            self.opening += began.elapsed();
         }
         Ok(self.searcher.as_ref())
     }
@@ -64,8 +78,16 @@ impl Pages {
         if !self.with_tables {
             return Ok(None);
         }
-        if self.tables.is_none() {
-            self.tables = tables(&self.data);
+        if self.is_behind || self.tables.is_none() {
+            let began = Instant::now();
+            // Opening reads the whole journal, so its time grows with the crawl.
+            let is_current =
+                self.tables.as_ref().is_some_and(|store| store.catch_up().unwrap_or(false));
+            if !is_current {
+                self.tables = tables(&self.data);
+            }
+            self.is_behind = false;
+            self.opening += began.elapsed();
         }
         Ok(self.tables.as_ref().map(|store| store.record(id)).transpose()?.flatten())
     }

@@ -128,13 +128,25 @@ pub(crate) fn replay(
     bytes: &[u8],
     last: bool,
     at_least: u64,
+    visit: impl FnMut(Kind, &[u8]) -> bool,
+) -> Result<u64> {
+    check_header(path, bytes)?;
+    replay_from(path, bytes, HEADER, (last, at_least), visit)
+}
+
+/// Does the same for the frames from an offset on, which is the end of a committed batch. The flag and the number are
+/// `last` and `at_least` of [`replay`].
+pub(crate) fn replay_from(
+    path: &Path,
+    bytes: &[u8],
+    begin: usize,
+    (last, at_least): (bool, u64),
     mut visit: impl FnMut(Kind, &[u8]) -> bool,
 ) -> Result<u64> {
     let corrupt = |offset: usize, what| {
         Err(Error::Corrupt { path: path.to_owned(), offset: offset as u64, what })
     };
-    check_header(path, bytes)?;
-    let (mut at, mut committed) = (HEADER, HEADER);
+    let (mut at, mut committed) = (begin, begin);
     while let Some((kind, length)) = frame_at(bytes, at) {
         at += length;
         if kind == Kind::Commit {
@@ -151,7 +163,7 @@ pub(crate) fn replay(
     if (committed as u64) < at_least || !last && committed < bytes.len() {
         return corrupt(committed, "the journal is cut, or its last frames are damaged");
     }
-    let mut at = HEADER;
+    let mut at = begin;
     while at < committed {
         let Some((kind, length)) = frame_at(bytes, at) else { break };
         let payload = bytes.get(at + FRAME_HEAD + 1..at + length).unwrap_or_default();

@@ -28,6 +28,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::compact::{Ended, NewDigests};
 use self::journal::Journal;
+use self::manifest::Manifest;
 use self::writer::{MAX_MEMORY_FACTOR, Writer};
 use crate::Fingerprint;
 use crate::dir::{Directory, FsDirectory, Guard, MemDirectory};
@@ -51,6 +52,8 @@ pub use self::snapshot::{Report, Snapshot};
 pub struct Store {
     options: Options,
     dir: Arc<dyn Directory>,
+    /// The manifest at the open, which [`catch_up`](Self::catch_up) compares.
+    opened: Manifest,
     /// Whether a thread is committing.
     turn: Mutex<Turn>,
     freed: Condvar,

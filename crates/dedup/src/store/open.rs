@@ -55,6 +55,7 @@ impl Store {
         let store = Self {
             options,
             dir,
+            opened: manifest,
             turn: Mutex::default(),
             freed: Condvar::new(),
             journal: Mutex::new(journal),
@@ -69,6 +70,56 @@ impl Store {
             }
         }
         Ok(store)
+    }
+}
+
+impl Store {
+    /// Adds the commits of another process since this store was opened, for a [`Directory`] that does not
+    /// [keep](Directory::keeps) files. Returns `false` if they cannot be added, because the other process began a journal
+    /// or wrote a segment: open the store again.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for the journal; [`Error::Io`] from the file system. Then open the store again.
+    ///
+    /// # Complexity
+    /// Linear in the new documents, and in the number of files.
+    pub fn catch_up(&self) -> Result<bool> {
+        if self.dir.keeps() {
+            return Ok(true);
+        }
+        let dir = &*self.dir;
+        // The rewritten manifest of an older version is read back here instead of the one on disk.
+        let is_same = Manifest::read(dir)?.is_some_and(|manifest| manifest == self.opened);
+        if !is_same || self.opened.version < VERSION {
+            return Ok(false);
+        }
+        let mut journal = held(&self.journal);
+        let next = journal.number.checked_add(1).map(journal::name);
+        let names = dir.list().map_err(Error::io(dir.path()))?;
+        if names.into_iter().any(|name| Some(name) == next) {
+            return Ok(false);
+        }
+        let name = journal::name(journal.number);
+        let path = dir.path().join(&name);
+        let bytes = dir.contents(&name).map_err(|error| missing(dir, &name, error))?;
+        if (bytes.len() as u64) < journal.length {
+            // Another store was created in this folder.
+            return Ok(false);
+        }
+        let mut writer = held(&self.writer);
+        let mut failed = None;
+        let begin = journal.length as usize;
+        let length = journal::replay_from(&path, &bytes, begin, (true, 0), |kind, payload| {
+            apply(&mut writer, kind, payload).unwrap_or_else(|error| {
+                failed = Some(error);
+                false
+            })
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        journal.length = length?;
+        Ok(true)
     }
 }
 
