@@ -5,10 +5,11 @@ Persistent near-duplicate detection for documents: 64-bit simhash, permuted Hamm
 
 - [`Plain`] turns text into a [`Document`]. For custom features, [`Simhash`] turns weighted hashes into a
   [`Fingerprint`]; [`FeatureHash`] and [`Weights`] select hash and weights.
-- [`Sketch`] estimates the similarity of two texts and proposes pairs that the Hamming distance misses.
+- [`Sketch`] has 64 samples of a text's three-word runs. The share of equal samples estimates the similarity of two texts.
+  A band is a group of four samples: texts with an equal band are compared, even if the Hamming distance misses them.
 - [`Store`] keeps documents. [`Store::offer`] answers new, known or duplicate, with the evidence. [`Store::commit`]
   makes answers durable. A [`Snapshot`] reads beside the writer. [`Policy`] has the thresholds of the decision.
-- [`Layout`] cuts 64 bits into permuted tables; [`plans`] returns the best layouts for a number of pages. [`Tables`]
+- [`Layout`] cuts 64 bits into permuted tables. A probe is one look-up in one table, by the bits that lead it. [`plans`] returns the best layouts for a number of pages. [`Tables`]
   hold a fixed set, [`GrowingTables`] a growing one; [`MemoryIndex`] numbers new fingerprints.
 - [`find_all`] and [`find_clusters`] process a whole set; [`find_each`] also one larger than memory.
 

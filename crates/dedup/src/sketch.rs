@@ -9,9 +9,9 @@ pub const BANDS: usize = 16;
 const ROWS: usize = SKETCH_SIZE / BANDS;
 
 /// 64 min-hashes of 8 bits over a set of shingles. It estimates the Jaccard similarity of two texts with a standard
-/// error of at most 1/16.
+/// error of at most 1/16. A min-hash is a sample: two texts have the same one as often as their sets agree.
 ///
-/// 16 bands of 4 rows propose candidates: a pair of similarity .6 shares a band with probability .89, a pair of .5
+/// A band is a group of four min-hashes. Texts that have one of the 16 bands in common are candidates: a pair of similarity .6 shares a band with probability .89, a pair of .5
 /// with .64.
 ///
 /// # References

@@ -118,7 +118,8 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// Sets the delay that a host requires (Crawl-delay in robots.txt). The longer of this and the option applies.
     fn set_delay(&self, host: &str, delay: Duration);
 
-    /// Stores a note about a host or URL, durable with the next commit.
+    /// Stores a note about a host or URL, durable with the next commit. A note is any bytes of the caller under a name
+    /// (`kind`), such as the time of a page's last visit. Only the caller reads it.
     fn note(&self, subject: &str, kind: &'static str, value: Vec<u8>);
 
     /// Returns a note about a host or URL.
