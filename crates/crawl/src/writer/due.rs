@@ -187,6 +187,8 @@ impl Writer {
         let value = match visits.misses {
             // It must soon be known whether it is gone.
             1 => f64::MAX,
+            // A late test shows nothing.
+            _ if self.committer.look.pace.is_test(&visits.belief) => f64::MAX / 2.0,
             _ => visits.belief.value_of_visit(elapsed),
         };
         let entry = Entry { recent: true, ..Entry::page(url, depth) };

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::grid::{RATES, TABLES};
 
-/// Weight of the earlier evidence at each observation: the last fifty visits count most, so a page that stops changing is
+/// Weight of the earlier evidence at each observation: the last hundred visits count most, so a page that stops changing is
 /// soon visited less.
-const MEMORY: f64 = 0.98;
+const MEMORY: f64 = 0.99;
 /// Natural logarithm of the smallest relative weight. A page that changes its habits is believed after a few visits.
 const LEAST: f64 = -30.0;
 

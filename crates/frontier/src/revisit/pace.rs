@@ -43,9 +43,19 @@ impl Pace {
     /// while each visit finds a change. Then an early visit tests it.
     pub fn interval(&self, belief: &RateBelief) -> Duration {
         let shares = belief.probabilities();
-        let test = self.test(&shares, belief.visits()).filter(|test| test.doubt < self.tested);
+        let test = self.admitted_test(&shares, belief.visits());
         let seconds = test.map_or_else(|| self.seconds(&shares), |test| test.seconds);
         Duration::from_secs_f64(seconds)
+    }
+
+    /// Returns whether the next visit tests a page in doubt. Such a visit comes before others that are due: if it is late,
+    /// it finds a change for certain and shows nothing. [`fit`](Self::fit) limits the tests to a part of the budget.
+    pub fn is_test(&self, belief: &RateBelief) -> bool {
+        self.admitted_test(&belief.probabilities(), belief.visits()).is_some()
+    }
+
+    fn admitted_test(&self, shares: &[f64; RATES], visits: u16) -> Option<Test> {
+        self.test(shares, visits).filter(|test| test.doubt < self.tested)
     }
 
     /// The same in seconds without tests, for the probability of each rate.
