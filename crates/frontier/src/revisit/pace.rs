@@ -131,4 +131,21 @@ mod tests {
         // Without a budget the order is that of the rates.
         assert!(PACE.interval(&fast) < PACE.interval(&weekly));
     }
+
+    #[test]
+    fn a_page_that_always_changes_is_tested_until_it_is_clear_that_it_deserves_no_visits() {
+        let day = HOUR * 24;
+        let pace = Pace { value: Some(86_400.0), ..PACE };
+        let mut page = RateBelief::default();
+        assert!(!pace.is_test(&page));
+        (0..2).for_each(|_| page.observe(day * 8, true));
+        assert!(pace.is_test(&page));
+        assert_eq!(pace.interval(&page), day);
+        // Other pages take the budget of tests.
+        let full = Pace { tested: 0.0, ..pace };
+        assert!(!full.is_test(&page) && full.interval(&page) > day);
+        (0..8).for_each(|_| page.observe(HOUR * 6, true));
+        assert!(!pace.is_test(&page));
+        assert_eq!(pace.interval(&page), PACE.max);
+    }
 }
