@@ -186,3 +186,68 @@ fn a_crash_before_the_store_commits_counts_no_page_twice() {
         assert_eq!(difference(data).1["site_pages"], 4);
     }
 }
+
+/// Two notices of several lines, which other pages of the site have too.
+const SPRING: &str = "<p>In spring the works can be visited on a Friday, and a guide shows how a lamp is blown.</p>\
+    <p>Bring a coat, as the yard is open to the wind.</p>";
+const AUTUMN: &str = "<p>Old lamps are bought back in autumn at half of what you paid for them.</p>\
+    <p>Ask at the counter for the form, and keep the bill of your order until then.</p>";
+
+/// Four pages with each notice.
+fn visited() -> Vec<(String, String)> {
+    let with = |colours: [&'static str; 4], block: &'static str| {
+        colours.map(|colour| (url(colour), page(&format!("Lamp - {colour}"), block)))
+    };
+    let spring = with(["amber", "blue", "clear", "dark"], SPRING);
+    let autumn = with(["ebony", "fawn", "green", "honey"], AUTUMN);
+    spring.into_iter().chain(autumn).collect()
+}
+
+#[test]
+fn notices_that_the_site_repeats_do_not_make_two_pages_of_an_article() {
+    let versions = [copy("empty", SPRING), copy("empty?autumn", AUTUMN)].concat();
+    for (flags, is_one) in [(&[][..], true), (&["--no-site-boilerplate"][..], false)] {
+        let bench = Bench::new();
+        let data = bench.data();
+        offered(&data, &visited(), flags);
+        offered(&data, &versions, flags);
+        let log = std::fs::read_to_string(data.join("discarded.jsonl")).unwrap_or_default();
+        assert_eq!(!log.is_empty(), is_one, "{log}");
+        if !is_one {
+            continue;
+        }
+        let line = last_line(&data);
+        assert_eq!(line["compared"]["reason"], "site-lines", "{line}");
+        assert_eq!(line["difference"][0]["site_pages"], 4, "{line}");
+        // A version with a block of its own is another page.
+        let own = "<p>Bert wrote that his lamp fell from the table, and that the works sent him another one at \
+            once. His aunt then bought two for her boat, where they hang beside a compass.</p>";
+        offered(&data, &copy("empty?own", own), flags);
+        assert_eq!(json_lines(log.as_bytes()).len(), 1);
+        let checked = bench.run(&["duplicates", "recheck"]);
+        assert!(checked.contains("no page"), "{checked}");
+    }
+}
+
+#[test]
+fn short_articles_below_a_long_notice_of_their_site_are_two_pages() {
+    let letter = |own: &str| {
+        format!(
+            "<html><head><title>A letter | The works</title></head><body><main><h1>A letter</h1>{TEXT}{SPRING}{AUTUMN}\
+             <p>{own}</p></main></body>"
+        )
+    };
+    let letters = [
+        ("letter/1", "Bert wrote a poem about his garden, where beans and old roses grow beside a small pond."),
+        ("letter/2", "My aunt has sold four boats to sailors who never paid, so now she sells honey."),
+    ]
+    .map(|(path, own)| (url(path), letter(own)));
+    for (flags, is_two) in [(&[][..], true), (&["--no-site-boilerplate"][..], false)] {
+        let bench = Bench::new();
+        let data = bench.data();
+        offered(&data, &visited(), flags);
+        offered(&data, &letters, flags);
+        let log = std::fs::read_to_string(data.join("discarded.jsonl")).unwrap_or_default();
+        assert_eq!(log.is_empty(), is_two, "{log}");
+    }
+}

@@ -77,7 +77,9 @@ pub use closest::{
 };
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
-pub use comparison::{Comparison, Finding, Findings, compared_texts, proposal_in_words, round};
+pub use comparison::{
+    Comparison, Finding, Findings, SiteEvidence, compared_texts, proposal_in_words, round,
+};
 pub use corpus::{Corpus, CorpusDir};
 pub use counts::LogCounts;
 pub use decisions::{Action, Decision, Decisions, Forgotten};
