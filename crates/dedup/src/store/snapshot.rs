@@ -6,6 +6,7 @@ use crate::confirm::Confirm;
 use crate::error::Result;
 use crate::policy::Neighbour;
 use crate::record::{DocId, Document, Record};
+use crate::sketch::Sketch;
 
 /// A read-only view of a store at one moment. Cheap to make, clone and send. It keeps its segments open even after a
 /// merge has removed them.
@@ -138,6 +139,19 @@ impl Snapshot {
         mut visit: impl FnMut(usize, DocId, u32),
     ) -> Result<()> {
         self.view.near_many(queries, |number, id, near| visit(number, id, near.distance))
+    }
+
+    /// Returns documents that share a band with the sketch, and their similarity: the most similar first, then the
+    /// oldest. They are no proposals: the policy is not applied.
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    ///
+    /// # Complexity
+    /// 16 look-ups in each segment; at most [`MAX_BAND_BUCKET`](crate::MAX_BAND_BUCKET) documents of each band, the
+    /// oldest ones, and a row read for each.
+    pub fn sharing_band(&self, sketch: &Sketch) -> Result<Vec<(DocId, f64)>> {
+        self.view.sharing_band(sketch)
     }
 
     pub(super) fn check(&self) -> Result<Report> {

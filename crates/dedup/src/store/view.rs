@@ -15,6 +15,7 @@ use crate::limits::MAX_BAND_BUCKET;
 use crate::policy::{Level, Neighbour, Policy};
 use crate::record::{DocId, Document, Record};
 use crate::row::Row;
+use crate::sketch::Sketch;
 use crate::tables::Near;
 
 /// A memtable that its writer appends to while others read.
@@ -223,6 +224,38 @@ impl View {
             });
         }
         found.into_iter().for_each(|(id, near)| visit(id, near));
+    }
+
+    /// See [`Snapshot::sharing_band`](super::Snapshot::sharing_band).
+    pub(crate) fn sharing_band(&self, sketch: &Sketch) -> Result<Vec<(DocId, f64)>> {
+        let bands = sketch.bands();
+        let mut all = Vec::new();
+        for band in bands {
+            let mut ids = Vec::new();
+            for segment in self.segments.iter() {
+                let mut rows = Vec::new();
+                segment.rows_of_band(band, |row| rows.push(row))?;
+                rows.into_iter().try_for_each(|row| segment.id(row).map(|id| ids.push(id)))?;
+            }
+            for table in self.memtables() {
+                let table = read(table);
+                ids.extend(table.rows_of_band(band).map(|row| table.base + u64::from(row)));
+            }
+            ids.sort_unstable();
+            all.extend(ids.into_iter().filter(|id| self.visible(*id)).take(MAX_BAND_BUCKET));
+        }
+        all.sort_unstable();
+        all.dedup();
+        let mut found = Vec::new();
+        for id in all {
+            // The lists have hashes of bands: compare the bands themselves.
+            let shares = |other: &Sketch| bands.iter().zip(other.bands()).any(|(a, b)| *a == b);
+            let other = self.evidence(id, |row| row.sketch)?.flatten();
+            let other = other.filter(|other| shares(other));
+            found.extend(other.map(|other| (id, sketch.similarity(&other))));
+        }
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(found)
     }
 
     /// Prefetches the lines that a batch's offers read, during the look-ups in the segments.
