@@ -215,6 +215,8 @@ fn a_phone_and_a_hostile_page_change_nothing() {
         "/kept/0".into(),
         "/causes".into(),
         "/near?similarity=0".into(),
+        "/passages".into(),
+        "/passages?start=1&words=8".into(),
         "/changes".into(),
         "/search?q=when".into(),
         "/skipped".into(),

@@ -256,8 +256,8 @@ fn rows_are_filtered_by_cause_and_the_table_has_a_column_for_it() {
     assert_eq!(code(&wrong), 1);
     assert!(text(&wrong.stderr).contains("did you mean print?"), "{}", text(&wrong.stderr));
     let table = bench.run(&["duplicates", "list", "--csv", "--cause", "case"]);
-    assert!(table.lines().next().unwrap().ends_with(",state,against,cause"), "{table}");
-    let causes = |row: &str| row.rsplit(',').next().unwrap_or_default().to_owned();
+    assert!(table.lines().next().unwrap().ends_with(",against,cause,canonical"), "{table}");
+    let causes = |row: &str| row.rsplit(',').nth(1).unwrap_or_default().to_owned();
     let has_case = |row: &str| causes(row).split(' ').any(|cause| cause == "case");
     assert!(table.lines().skip(1).all(has_case), "{table}");
     let stats: Value =

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::helpers::crawled;
-use crate::support::{Bench, Server, code, crawl, html, prose, say, text};
+use crate::support::{Bench, Server, code, crawl, html, prose, text};
 
 /// A running `crawl inspect`. It ends with the test.
 #[derive(Debug)]
@@ -258,84 +258,6 @@ fn page_text_is_escaped_in_inspect_and_report() {
         assert!(!page.contains("<script>document") && !page.contains("<img"), "{page}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'), "{page}");
     }
-}
-
-/// 100,000 rows; `cargo xtask discards` uses more and prints the times.
-#[test]
-fn a_hundred_thousand_rows_stay_quick() {
-    let rows: u64 = std::env::var("DISCARDS").map_or(100_000, |rows| rows.parse().unwrap());
-    let (bench, _server) = crawled();
-    let mut log = std::fs::read_to_string(bench.data().join("discarded.jsonl")).unwrap();
-    let line = log.lines().next().unwrap().to_owned();
-    let row: serde_json::Value = serde_json::from_str(&line).unwrap();
-    for id in 1000..1000 + rows {
-        let mut row = row.clone();
-        row["id"] = id.into();
-        row["url"] = format!("http://h{}.example/page/{id}", id % 500).into();
-        row["host"] = format!("h{}.example", id % 500).into();
-        row["title"] = format!("Page number {id}").into();
-        log.push_str(&format!("{row}\n"));
-    }
-    std::fs::write(bench.data().join("discarded.jsonl"), log).unwrap();
-    // Without the store, which knows the log's length and would hide the added lines.
-    std::fs::remove_dir_all(bench.data().join("dedup")).unwrap();
-    // A generous bound, because machines are slow under load.
-    let limit = Duration::from_secs(5).max(Duration::from_micros(20 * rows));
-    let timed = |name: &str, run: &dyn Fn()| {
-        let started = Instant::now();
-        run();
-        say(&format!("{name:<45} {:>8.0} ms", started.elapsed().as_secs_f64() * 1000.0));
-        assert!(started.elapsed() < limit, "{name}: {:?}", started.elapsed());
-    };
-    let last = 999 + rows;
-    let one = ["--match".to_owned(), format!("number {last}")];
-    timed("the first list, which reads the whole log", &|| {
-        assert_eq!(bench.rows(&["--host", "h7.example"]).len() as u64, rows / 500);
-    });
-    timed("list --host", &|| {
-        assert_eq!(bench.rows(&["--host", "h7.example"]).len() as u64, rows / 500);
-    });
-    timed("list --sort similarity --limit 50", &|| {
-        assert_eq!(bench.rows(&["--sort", "similarity", "--limit", "50"]).len(), 50);
-    });
-    timed("list --match TEXT", &|| assert_eq!(bench.rows(&[&one[0], &one[1]]).len(), 1));
-    timed("show ID", &|| drop(bench.run(&["duplicates", "show", &last.to_string()])));
-    timed("stats", &|| drop(bench.run(&["duplicates", "stats"])));
-    timed("clusters", &|| drop(bench.run(&["duplicates", "clusters"])));
-    let inspect = Inspect::start(&bench);
-    let kept = format!("/kept/{}", row["of"]["id"]);
-    let (all, shown) = (rows + 3, format!("{} discarded pages", with_commas(rows + 3)));
-    for (path, wanted) in [
-        ("/", with_commas(all)),
-        ("/list", shown),
-        ("/list?page=100", "page 101 of".to_owned()),
-        (&format!("/list?text=number+{last}"), "1 discarded pages".to_owned()),
-        ("/list?host=h7.example&sort=similarity", "discarded pages of".to_owned()),
-        ("/clusters", "clusters".to_owned()),
-        (&format!("/page/{last}"), format!("Page number {last}")),
-        ("/kept?copies=1&sort=copies", "copies</span>".to_owned()),
-        (&kept, "Closest kept page".to_owned()),
-        ("/causes", "Causes and advice".to_owned()),
-        ("/near", "Near misses".to_owned()),
-        ("/changes", "Changes".to_owned()),
-    ] {
-        timed(&format!("inspect {path}"), &|| {
-            let page = inspect.get(path);
-            assert!(page.contains(&wanted), "{path}: {}", &page[..page.len().min(2000)]);
-        });
-    }
-    timed("inspect /causes, until they are computed", &|| {
-        while inspect.get("/causes").contains("This is being computed") {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    });
-}
-
-fn with_commas(number: u64) -> String {
-    let digits = number.to_string();
-    let parts: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap()).collect();
-    parts.join(",")
 }
 
 /// The messages of a response of server-sent events: the field `id` and the object of each.

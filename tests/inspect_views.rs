@@ -147,6 +147,83 @@ fn causes_and_advice_near_misses_and_changes_are_pages() {
     }
 }
 
+/// Pages that share a paragraph, and one that is a part of another.
+fn magazine() -> HashMap<String, Page> {
+    let notice = prose(70, 8);
+    let mut pages = HashMap::new();
+    let mut links = String::new();
+    for (at, name) in ["mills", "weirs", "locks"].into_iter().enumerate() {
+        let body = format!("{}</p><p>{notice}", prose(71 + at as u64, 16));
+        links += &format!("<a href='/{name}'>x</a>");
+        pages.insert(format!("/{name}"), article(&format!("About {name}"), "", &body));
+    }
+    pages.insert("/".to_owned(), html(format!("<p>{}</p>{links}", prose(1, 14))));
+    pages
+}
+
+#[test]
+fn passages_are_searched_only_after_the_button_and_listed_by_kind() {
+    let (bench, server) = (Bench::new(), Server::start(magazine()));
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    let inspect = Inspect::start(&bench);
+    for path in ["/passages", "/passages?kind=near", "/passages?words=20"] {
+        let page = inspect.get(path);
+        assert!(page.contains("Start the search") && !page.contains("http-equiv"), "{page}");
+    }
+    let started = computed(&inspect, "/passages?start=1&words=20&kind=boilerplate");
+    assert!(started.contains("were searched") && started.contains("3 of 127.0.0.1"), "{started}");
+    for path in ["/mills", "/weirs", "/locks"] {
+        assert!(started.contains(&server.url(path)), "{path}: {started}");
+    }
+    // The result stays for the other kinds, and is that of these words only.
+    let copied = inspect.get("/passages?words=20");
+    assert!(copied.contains("were searched") && copied.contains("Search again"), "{copied}");
+    assert!(inspect.get("/passages").contains("Start the search"));
+    for path in ["?kind=x", "?words=7", "?words=x", "?dir=1", "?start=1&words=99999"] {
+        let page = inspect.get(&format!("/passages{path}"));
+        assert!(page.starts_with("HTTP/1.1 400"), "{path}: {page}");
+    }
+}
+
+#[test]
+fn canonical_states_are_the_same_in_clusters_table_and_statistics() {
+    let (bench, server) = crawled_shop();
+    let same = |when: &str| -> HashMap<String, u64> {
+        let clusters = bench.run(&["duplicates", "clusters", "--json"]);
+        let mut pages = HashMap::new();
+        for cluster in crate::support::json_lines(clusters.as_bytes()) {
+            for page in cluster["pages"].as_array().unwrap() {
+                let text = |name: &str| page[name].as_str().unwrap().to_owned();
+                pages.insert(text("url"), text("canonical"));
+            }
+        }
+        let table = bench.run(&["duplicates", "list", "--csv"]);
+        let mut listed = 0;
+        for row in table.lines().skip(1) {
+            let url = row.split(',').nth(3).unwrap();
+            let Some(state) = pages.get(url) else { continue };
+            assert!(row.ends_with(&format!(",{state}")), "{when}: {state}: {row}");
+            listed += 1;
+        }
+        assert_eq!(listed, pages.len(), "{when}: {table}");
+        let mut counts = HashMap::new();
+        pages.into_values().for_each(|state| *counts.entry(state).or_default() += 1);
+        let stats: serde_json::Value =
+            serde_json::from_str(&bench.run(&["duplicates", "stats", "--json"])).unwrap();
+        assert_eq!(stats["canonical"], serde_json::json!(counts), "{when}");
+        counts
+    };
+    let counts = same("after the crawl");
+    assert_eq!((counts["agree"], counts["missing"]), (4, 4));
+    bench.run(&["duplicates", "keep", &server.url("/shop/lamp-1?sort=price")]);
+    let counts = same("with another kept page");
+    assert!(counts["agree"] == 3 && counts.len() > 2, "{counts:?}");
+    bench.run(&["duplicates", "restore", &server.url("/shop/lamp-2?sort=name")]);
+    assert_eq!(same("with a restored page")["missing"], 3);
+    let text = bench.run(&["duplicates", "stats"]);
+    assert!(text.contains("Canonical address") && text.contains("  agree "), "{text}");
+}
+
 #[test]
 fn a_changed_page_is_shown_with_its_difference() {
     let version = Arc::new(AtomicUsize::new(1));
@@ -225,6 +302,9 @@ fn hostile_pages_are_escaped_on_every_view() {
             "/causes",
             "/near?similarity=0",
             "/near?kind=title",
+            "/passages",
+            "/passages?start=1&words=8",
+            "/passages?kind=near&words=8",
             "/changes",
             "/kept?text=%3Cscript%3Edocument.title",
             "/changes?since=%3Cscript%3Edocument",

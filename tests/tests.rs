@@ -70,6 +70,7 @@ mod feed;
 // The local web page, by hand and in a browser.
 mod browser;
 mod inspect;
+mod inspect_speed;
 mod inspect_views;
 // Local servers, also `--metrics`, under floods and requests from other sites' pages.
 mod local_server;

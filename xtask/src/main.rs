@@ -91,7 +91,7 @@ fn main() -> ExitCode {
             jobs: number("--jobs", cores()),
         }),
         Some("discards") => tests(
-            &["inspect::a_hundred_thousand_rows"],
+            &["inspect_speed::commands_and_pages"],
             &[("DISCARDS", number("--rows", 1_000_000).to_string())],
         ),
         Some("hostile") if args.iter().any(|arg| arg == "--short") => tests(

@@ -11,7 +11,7 @@ use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
 use crate::exit::COMPLETE;
 use crate::output::{self, line, number};
-use hapax_data::{Heads, Row, Rows, Shown, must_hold_pages, tables};
+use hapax_data::{Heads, Row, Rows, Shown, canonical_of_row, must_hold_pages, tables};
 use hapax_report::shell_path;
 use hapax_report::{gone_told, in_store, wanted};
 
@@ -194,7 +194,7 @@ fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<
     Ok(())
 }
 
-const HEAD: [&str; 17] = [
+const HEAD: [&str; 18] = [
     "id",
     "time",
     "kind",
@@ -212,6 +212,7 @@ const HEAD: [&str; 17] = [
     "state",
     "against",
     "cause",
+    "canonical",
 ];
 
 pub(super) fn table<'a>(
@@ -241,6 +242,7 @@ pub(super) fn table<'a>(
             heads.rows.state(row).unwrap_or_default().to_owned(),
             cell(entry.against.clone().unwrap_or_default()),
             cell(entry.cause.join(" ")),
+            canonical_of_row(row, heads)?.as_str().to_owned(),
         ];
         table.row(cells.iter().map(String::as_str))?;
     }

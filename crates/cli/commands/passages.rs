@@ -26,6 +26,7 @@ pub(super) fn run(args: &PassagesArgs) -> Result<u8> {
         min_words: args.min_words as usize,
         places: args.places.unwrap_or(if whole { limits.places } else { DEFAULT_PLACES }),
         lines: args.limit.unwrap_or(if whole { limits.lines } else { DEFAULT_LINES }),
+        ..limits
     };
     let passages = Passages::find(data, options)?;
     let kinds = &args.kind;

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
-use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES, must_hold_pages};
+use hapax_data::{Heads, LogStats, Rows, SIMILARITY_CLASSES, must_hold_pages, tables};
 
 /// Hosts shown without `--json`.
 const DEFAULT_ROWS: usize = 15;
@@ -16,7 +16,8 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let mut stats: Option<LogStats> = None;
     for data in dirs {
         must_hold_pages(data)?;
-        let one = LogStats::of(&Rows::open(data)?);
+        let rows = Rows::open(data)?;
+        let one = LogStats::of(&Heads::new(&rows, tables(data).as_ref()))?;
         stats = Some(match stats {
             Some(stats) => stats.and(one),
             None => one,
@@ -51,6 +52,9 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     writeln!(out, "\nCause of the address (`crawl duplicates causes` says more)")?;
     let causes = stats.causes.iter().map(|(cause, count)| ((*cause).to_owned(), *count));
     bars(&mut out, causes.collect())?;
+    writeln!(out, "\nCanonical address that the page declares (agree: the kept page)")?;
+    let canonical = stats.canonical.iter().map(|(state, count)| ((*state).to_owned(), *count));
+    bars(&mut out, canonical.collect())?;
     writeln!(out, "\nHamming distance")?;
     let name =
         |at: usize| if at + 1 == stats.distances.len() { format!("{at}+") } else { at.to_string() };

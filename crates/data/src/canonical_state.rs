@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use hapax_url::{UrlLimits, normalize};
 use serde::Serialize;
-use url::Url;
 
 use crate::clusters::Cluster;
+use crate::declared::{declared_by, in_normal_form};
 use crate::error::Result;
-use crate::kind::DuplicateKind;
 use crate::lines::Discarded;
 use crate::page_meta::PageMeta;
-use crate::standing::Heads;
+use crate::rows::Row;
+use crate::standing::{Heads, Standing};
 use crate::texts::Texts;
 
 /// The declared canonical address of a page, beside the page that the crawl chose.
@@ -113,9 +112,8 @@ fn canonical_state(
     heads: &Heads<'_>,
 ) -> Result<CanonicalState> {
     let Some(declared) = declared else { return Ok(CanonicalState::None) };
-    let normal = Url::parse(declared).ok();
-    let normal = normal.and_then(|url| normalize(&url, &UrlLimits::default()).ok());
-    let declared = normal.as_ref().map_or(declared, Url::as_str);
+    let declared = in_normal_form(declared);
+    let declared = declared.as_str();
     if declared == chosen {
         return Ok(CanonicalState::Agree);
     }
@@ -130,20 +128,36 @@ fn canonical_state(
     })
 }
 
-/// Returns the canonical address that the page of a line declares. Lines of before 0.3 name it only if it is the page
-/// itself or the kept one.
-fn declared_by(line: &Discarded) -> Option<&str> {
-    let links = &line.links;
-    let of = (line.kind == DuplicateKind::Canonical).then_some(line.of.url.as_str());
-    links.canonical_url.as_deref().or_else(|| links.canonical.then_some(line.url.as_str())).or(of)
-}
-
 /// Returns the state of the page of a line, if the crawl chose `chosen`.
 ///
 /// # Errors
 /// If the tables cannot be read.
 pub fn canonical_of(line: &Discarded, chosen: &str, heads: &Heads<'_>) -> Result<CanonicalState> {
     canonical_state(declared_by(line), (&line.url, chosen), heads)
+}
+
+/// Returns the state of the page of a row, beside its present representative.
+///
+/// # Errors
+/// If log or tables cannot be read.
+///
+/// # Complexity
+/// Reads the line only if the page declares an address that is neither the representative in the line nor itself.
+pub fn canonical_of_row(row: &Row, heads: &Heads<'_>) -> Result<CanonicalState> {
+    let Some(declared) = row.declared() else { return Ok(CanonicalState::None) };
+    let is_as_written = match heads.of(row)? {
+        Standing::Page(id) => id == row.of,
+        Standing::AsWritten | Standing::Nothing => heads.rows.kept_for(row).0 == row.of,
+    };
+    if is_as_written && !row.is_alias() {
+        if declared == row.of_key {
+            return Ok(CanonicalState::Agree);
+        }
+        if declared == row.key() {
+            return Ok(CanonicalState::Conflict);
+        }
+    }
+    canonical_of(&heads.rows.line(row)?, &heads.shown(row)?.entry.of.url, heads)
 }
 
 /// Returns what the pages of a cluster declare. `texts` has the index of the only directory.

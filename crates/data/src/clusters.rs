@@ -84,7 +84,8 @@ pub fn clusters<'a, E: From<Error>>(
     Ok(all)
 }
 
-fn url(heads: &Heads<'_>, row: &Row, standing: Standing) -> Result<String> {
+/// Returns the URL of the page that represents a row.
+pub(crate) fn url(heads: &Heads<'_>, row: &Row, standing: Standing) -> Result<String> {
     match standing {
         Standing::Page(id) => heads.url(id),
         Standing::AsWritten | Standing::Nothing => Ok(heads.rows.entry(row)?.of.url),

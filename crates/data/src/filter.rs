@@ -50,6 +50,9 @@ impl RowFilter {
             return Ok(false);
         }
         let Some(text) = &self.text else { return Ok(true) };
+        if !rows.may_contain(row, text)? {
+            return Ok(false);
+        }
         let entry = rows.entry(row)?;
         Ok(entry.url.to_lowercase().contains(text)
             || entry.title.to_lowercase().contains(text)

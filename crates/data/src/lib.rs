@@ -12,12 +12,15 @@ mod cause;
 mod cause_report;
 mod changes;
 mod closest;
+mod cluster_index;
 mod clusters;
 mod committed;
 mod comparison;
 mod corpus;
 mod counts;
+mod current_tables;
 mod decisions;
+mod declared;
 mod diff;
 mod digests;
 mod dir;
@@ -64,7 +67,8 @@ pub use archived::{
 };
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use canonical_state::{
-    CanonicalState, DeclaredCluster, DeclaredMember, Relation, canonical_of, declared_in,
+    CanonicalState, DeclaredCluster, DeclaredMember, Relation, canonical_of, canonical_of_row,
+    declared_in,
 };
 pub use cause::{CauseSet, WantedCause, causes_of};
 pub use cause_report::{
@@ -73,8 +77,9 @@ pub use cause_report::{
 pub use changes::{ChangeKind, Changes, DiffPiece, PageChange, Since};
 pub use closest::{
     ClosestPage, KeptPage, NEAR_MISSES, NearMiss, NearMissOptions, NearMissTotals, NearMisses,
-    SameValue,
+    SameValue, closest_kept,
 };
+pub use cluster_index::ClusterIndex;
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
 pub use comparison::{
@@ -82,6 +87,7 @@ pub use comparison::{
 };
 pub use corpus::{Corpus, CorpusDir};
 pub use counts::LogCounts;
+pub use current_tables::CurrentTables;
 pub use decisions::{Action, Decision, Decisions, Forgotten};
 pub use diff::{Piece, diff, diff_deadline};
 pub use digests::{Digests, Extent, is_of_text, matches, matches_of_record};
@@ -106,8 +112,8 @@ pub use page_counts::PageCounts;
 pub use page_meta::PageMeta;
 pub use page_texts::TextSources;
 pub use passages::{
-    FoundPart, PassageKind, PassageLine, PassageOptions, PassagePlace, PassageTotals, Passages,
-    find_parts,
+    FoundPart, PassageKind, PassageLine, PassageList, PassageOptions, PassagePlace, PassageTotals,
+    Passages, find_parts,
 };
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,

@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::rows::Rows;
+use crate::canonical_state::canonical_of_row;
+use crate::error::Result;
+use crate::standing::Heads;
 
 /// Classes of similarity, each a twentieth wide.
 pub const SIMILARITY_CLASSES: usize = 20;
@@ -35,6 +37,8 @@ pub struct LogStats {
     pub kinds: BTreeMap<&'static str, u64>,
     /// Number of each cause of an address, redirects included; a page may have several.
     pub causes: BTreeMap<&'static str, u64>,
+    /// Number of each canonical state, without redirects.
+    pub canonical: BTreeMap<&'static str, u64>,
     /// Number at each Hamming distance; the last one counts all distances above.
     pub distances: Vec<u64>,
     /// Number in each class of similarity.
@@ -51,7 +55,11 @@ const DISTANCES: usize = 17;
 
 impl LogStats {
     /// Counts the rows of a log.
-    pub fn of(rows: &Rows) -> Self {
+    ///
+    /// # Errors
+    /// If log or tables cannot be read.
+    pub fn of(heads: &Heads<'_>) -> Result<Self> {
+        let rows = heads.rows;
         let mut stats = Self {
             rows: rows.all().len() as u64,
             distances: vec![0; DISTANCES],
@@ -74,6 +82,7 @@ impl LogStats {
                 continue;
             }
             stats.discarded += 1;
+            *stats.canonical.entry(canonical_of_row(row, heads)?.as_str()).or_default() += 1;
             stats.bytes += u64::from(row.bytes);
             if row.distance < u8::MAX
                 && let Some(slot) =
@@ -109,7 +118,7 @@ impl LogStats {
             .map(|(host, (discarded, bytes))| HostStats { host: name(host), discarded, bytes })
             .collect();
         stats.sort();
-        stats
+        Ok(stats)
     }
 
     fn sort(&mut self) {
@@ -128,6 +137,8 @@ impl LogStats {
         self.similarities.iter_mut().zip(other.similarities).for_each(|(a, b)| *a += b);
         other.kinds.into_iter().for_each(|(kind, n)| *self.kinds.entry(kind).or_default() += n);
         other.causes.into_iter().for_each(|(cause, n)| *self.causes.entry(cause).or_default() += n);
+        let canonical = other.canonical.into_iter();
+        canonical.for_each(|(state, n)| *self.canonical.entry(state).or_default() += n);
         other.days.into_iter().for_each(|(day, n)| *self.days.entry(day).or_default() += n);
         let languages = other.languages.into_iter();
         languages.for_each(|(language, n)| *self.languages.entry(language).or_default() += n);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::cause::{CauseSet, WantedCause};
 use crate::committed::Committed;
 use crate::decisions::Decisions;
+use crate::declared::{declared_by, in_normal_form};
 use crate::error::{Context, Error, Result};
 use crate::kind::DuplicateKind;
 use crate::lines::Discarded;
@@ -26,6 +27,8 @@ pub struct Row {
     key: u64,
     /// Hash of the URL of the kept page.
     pub of_key: u64,
+    /// Hash of the declared canonical address in normal form, or 0 for none.
+    declared: u64,
     /// Seconds since 1970.
     pub time: u64,
     /// Number of the host, see [`Rows::host_name`].
@@ -47,9 +50,9 @@ pub struct Row {
 /// No number.
 pub const NONE: u64 = u64::MAX;
 /// The last byte is the version.
-const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW2");
+const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW3");
 const HEAD: usize = 40;
-const WIDTH: usize = 64;
+const WIDTH: usize = 72;
 /// New rows that make rewriting the cache file worthwhile.
 const WORTH_WRITING: usize = 2000;
 
@@ -94,6 +97,11 @@ impl Row {
     /// Returns the hash of its URL.
     pub(crate) const fn key(&self) -> u64 {
         self.key
+    }
+
+    /// Returns the hash of the declared canonical address in normal form.
+    pub(crate) fn declared(&self) -> Option<u64> {
+        Some(self.declared).filter(|declared| *declared != 0)
     }
 
     /// Returns whether the other page is in a reference (`--against`), not in this data directory.
@@ -253,6 +261,8 @@ impl Rows {
             of: entry.of.id.unwrap_or(NONE),
             key: hash(entry.url.as_bytes()),
             of_key: hash(entry.of.url.as_bytes()),
+            declared: declared_by(entry)
+                .map_or(0, |declared| hash(in_normal_form(declared).as_bytes())),
             time: time.map_or(0, |since| since.as_secs()),
             host: self.number_of(&entry.host),
             bytes: u32::try_from(entry.bytes).unwrap_or(u32::MAX),
@@ -282,6 +292,17 @@ impl Rows {
     /// Returns the host with this number.
     pub fn host_name(&self, number: u32) -> &str {
         self.hosts.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// Returns the rank of each host by name.
+    pub fn host_ranks(&self) -> Vec<u32> {
+        let mut order: Vec<usize> = (0..self.hosts.len()).collect();
+        order.sort_by_key(|host| self.hosts.get(*host));
+        let mut ranks = vec![u32::MAX; order.len()];
+        for (rank, host) in (0..).zip(order) {
+            ranks.get_mut(host).into_iter().for_each(|slot| *slot = rank);
+        }
+        ranks
     }
 
     /// Returns the numbers of a host. A name without a port means all of its ports.
@@ -363,6 +384,11 @@ impl Rows {
 
     /// Returns the line of a row, as it was written.
     pub fn line(&self, row: &Row) -> Result<Discarded> {
+        parse(&self.bytes_of(row)?, &self.path, row.offset)
+    }
+
+    /// Returns the bytes of the line of a row.
+    fn bytes_of(&self, row: &Row) -> Result<Vec<u8>> {
         let mut log = self.log.borrow_mut();
         let reader =
             log.as_mut().ok_or_else(|| Error::Damaged("discarded.jsonl is missing".to_owned()))?;
@@ -371,7 +397,19 @@ impl Rows {
         reader.seek_relative(row.offset.wrapping_sub(here).cast_signed())?;
         let mut line = Vec::new();
         reader.read_until(b'\n', &mut line)?;
-        parse(&line, &self.path, row.offset)
+        Ok(line)
+    }
+
+    /// Returns `false` if no value of a row's entry contains a text in lower case. It parses no line: that is most of
+    /// the time of a search.
+    pub(crate) fn may_contain(&self, row: &Row, text: &str) -> Result<bool> {
+        let is_escaped = |c: char| c == '"' || c == '\\' || c.is_control();
+        if self.stands_for(row).is_some() || text.contains(is_escaped) {
+            return Ok(true);
+        }
+        let line = self.bytes_of(row)?;
+        let Ok(line) = std::str::from_utf8(&line) else { return Ok(true) };
+        Ok(line.contains('\\') || line.to_lowercase().contains(text))
     }
 
     /// Returns the page that a row was compared with, if another one is the representative now.
@@ -441,7 +479,7 @@ impl Rows {
             out.extend(value.to_le_bytes());
         }
         for row in &self.rows {
-            for value in [row.offset, row.id, row.of, row.key, row.of_key, row.time] {
+            for value in [row.offset, row.id, row.of, row.key, row.of_key, row.declared, row.time] {
                 out.extend(value.to_le_bytes());
             }
             out.extend(row.host.to_le_bytes());
@@ -503,10 +541,11 @@ fn last_stands(log: &mut BufReader<File>, last: Option<&Row>, covered: u64) -> b
 }
 
 fn read_row(bytes: &[u8]) -> Option<Row> {
-    let (words, rest) = bytes.split_at_checked(48)?;
+    let (words, rest) = bytes.split_at_checked(56)?;
     let mut words = words.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes));
     let (offset, id, of) = (words.next()?, words.next()?, words.next()?);
-    let (key, of_key, time) = (words.next()?, words.next()?, words.next()?);
+    let (key, of_key, declared, time) =
+        (words.next()?, words.next()?, words.next()?, words.next()?);
     let (host, rest) = rest.split_first_chunk::<4>()?;
     let (size, rest) = rest.split_first_chunk::<4>()?;
     let (similarity, rest) = rest.split_first_chunk::<2>()?;
@@ -518,6 +557,7 @@ fn read_row(bytes: &[u8]) -> Option<Row> {
         of,
         key,
         of_key,
+        declared,
         time,
         host: u32::from_le_bytes(*host),
         bytes: u32::from_le_bytes(*size),

@@ -62,11 +62,6 @@ impl<'a> Heads<'a> {
         Self { rows, store, found: RefCell::default() }
     }
 
-    /// Creates one for the rows of each directory, with the stores of these directories in the same order.
-    pub fn of_all(rows: &'a [Rows], stores: &'a [Option<Store>]) -> Vec<Self> {
-        rows.iter().zip(stores).map(|(rows, store)| Self::new(rows, store.as_ref())).collect()
-    }
-
     /// Returns the representative of a discarded row.
     pub fn of(&self, row: &Row) -> Result<Standing> {
         let (Some(store), true) = (self.store, row.is_alias()) else {

@@ -80,9 +80,17 @@ impl Order {
         all.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, order)| order)
     }
 
-    /// The order of two rows of one log; equal ones as they were discarded.
-    pub fn compare(self, rows: &Rows, a: &Row, b: &Row) -> Ordering {
-        self.compare_across((rows, a), (rows, b)).then(a.offset.cmp(&b.offset))
+    /// Returns a function to numbers in this order for the rows of one log.
+    pub(crate) fn keys(self, rows: &Rows) -> impl Fn(&Row) -> u64 {
+        let ranks = if self == Self::Host { rows.host_ranks() } else { Vec::new() };
+        move |row| match self {
+            Self::Time => row.offset,
+            Self::Distance => row.distance.into(),
+            Self::Similarity => row.similarity.into(),
+            Self::Host => ranks.get(row.host as usize).copied().unwrap_or(u32::MAX).into(),
+            Self::Bytes => row.bytes.into(),
+            Self::Of => row.of,
+        }
     }
 
     /// The order of two rows from two logs.

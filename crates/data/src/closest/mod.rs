@@ -3,6 +3,7 @@
 
 mod nearest;
 mod repeated;
+mod single;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use url::Url;
 
 use self::nearest::{Nearest, nearest};
 use self::repeated::Repeated;
+pub use self::single::closest_kept;
 use crate::comparison::round;
 use crate::error::{Error, Result};
 use crate::page_texts::PageTexts;
@@ -117,6 +119,10 @@ pub struct NearMisses {
     /// Number, fingerprint and content words of each kept page.
     pages: Vec<(u64, hapax_dedup::Fingerprint, u32)>,
     nearest: Nearest,
+    /// Pages by the similarity of their closest page, the most similar first; those without one are last.
+    by_similarity: Vec<u32>,
+    /// Thin pages by words.
+    thin: Vec<u32>,
     titles: Vec<Vec<u32>>,
     descriptions: Vec<Vec<u32>>,
 }
@@ -128,7 +134,7 @@ impl NearMisses {
     /// From store and index.
     ///
     /// # Complexity
-    /// O(n log n) for n pages; about 150 bytes of memory for a page.
+    /// O(n log n) for n pages; about 160 bytes of memory for a page.
     pub fn find(data: &Path) -> Result<Self> {
         let texts = PageTexts::open(data)?;
         let (mut pages, mut sketches) = (Vec::new(), Vec::new());
@@ -147,7 +153,15 @@ impl NearMisses {
         })?;
         let nearest = nearest(&sketches);
         let (titles, descriptions) = (titles.groups(), descriptions.groups());
-        Ok(Self { texts, pages, nearest, titles, descriptions })
+        let numbers = || (0u32..).take(pages.len());
+        // Stable: equal ones by number.
+        let mut by_similarity: Vec<u32> = numbers().collect();
+        by_similarity.sort_by(|a, b| nearest.similarity(*b).total_cmp(&nearest.similarity(*a)));
+        let limit = Policy::default().little_tokens;
+        let words = |page: &u32| pages.get(*page as usize).map_or(0, |page| page.2);
+        let mut thin: Vec<u32> = numbers().filter(|page| words(page) < limit).collect();
+        thin.sort_by_key(words);
+        Ok(Self { texts, pages, nearest, by_similarity, thin, titles, descriptions })
     }
 
     /// Calls `each` with the near misses: closest pages by similarity, the most similar first; thin pages by words; titles
@@ -162,7 +176,7 @@ impl NearMisses {
     ) -> std::result::Result<NearMissTotals, E> {
         let wanted =
             |kind: &str| options.kinds.is_empty() || options.kinds.iter().any(|one| one == kind);
-        let [closest, thin] = [self.closest(options.similarity), self.thin()];
+        let (closest, thin) = (self.closest(options.similarity), &self.thin);
         let count = |list: usize| list as u64;
         let mut left = options.lines;
         let mut take = |kind: &str, all: usize| {
@@ -171,11 +185,12 @@ impl NearMisses {
             lines
         };
         for page in closest.iter().take(take("closest", closest.len())) {
-            each(self.closest_line(*page)?)?;
+            each(self.closest_line(*page as usize)?)?;
         }
         for page in thin.iter().take(take("thin", thin.len())) {
-            let words = self.pages.get(*page).map_or(0, |page| page.2);
-            each(NearMiss::Thin { page: self.page(*page)?, words })?;
+            let page = *page as usize;
+            let words = self.pages.get(page).map_or(0, |page| page.2);
+            each(NearMiss::Thin { page: self.page(page)?, words })?;
         }
         for pages in self.titles.iter().take(take("title", self.titles.len())) {
             each(NearMiss::Title(self.same(pages, 0)?))?;
@@ -193,37 +208,15 @@ impl NearMisses {
         })
     }
 
-    /// Returns the closest page of the page with this number; `None` if no page shares a band of its sketch, or the page
-    /// was not kept when the near misses were read.
-    ///
-    /// # Errors
-    /// From the store.
-    pub fn closest_of(&self, id: u64) -> Result<Option<ClosestPage>> {
-        // In the order of numbers, as the store returns them.
-        let Ok(page) = self.pages.binary_search_by_key(&id, |page| page.0) else { return Ok(None) };
-        self.closest_page(page)
-    }
-
     /// Returns the pages whose closest page has this similarity.
-    fn closest(&self, least: f64) -> Vec<usize> {
-        let similarity = |page: usize| {
-            self.nearest.of.get(page).copied().flatten().map_or(-1.0, |(_, similarity)| similarity)
+    fn closest(&self, least: f64) -> &[u32] {
+        let end = match least <= 0.0 {
+            true => self.by_similarity.len(),
+            false => {
+                self.by_similarity.partition_point(|page| self.nearest.similarity(*page) >= least)
+            }
         };
-        let mut pages: Vec<usize> = (0..self.pages.len())
-            .filter(|page| least <= 0.0 || similarity(*page) >= least)
-            .collect();
-        // Stable: equal ones by number.
-        pages.sort_by(|a, b| similarity(*b).total_cmp(&similarity(*a)));
-        pages
-    }
-
-    fn thin(&self) -> Vec<usize> {
-        let limit = Policy::default().little_tokens;
-        let words = |page: &usize| self.pages.get(*page).map_or(0, |page| page.2);
-        let mut thin: Vec<usize> =
-            (0..self.pages.len()).filter(|page| words(page) < limit).collect();
-        thin.sort_by_key(words);
-        thin
+        self.by_similarity.get(..end).unwrap_or_default()
     }
 
     fn closest_line(&self, page: usize) -> Result<NearMiss> {

@@ -40,6 +40,11 @@ pub(super) fn nearest(sketches: &[Option<Sketch>]) -> Nearest {
 }
 
 impl Nearest {
+    /// Returns the similarity of a page to its nearest one, or -1 without one.
+    pub(super) fn similarity(&self, page: u32) -> f64 {
+        self.of.get(page as usize).copied().flatten().map_or(-1.0, |(_, similarity)| similarity)
+    }
+
     fn compare(&mut self, sketches: &[Option<Sketch>], page: u32, other: u32) {
         let sketch = |page: u32| sketches.get(page as usize).and_then(Option::as_ref);
         let (Some(one), Some(two)) = (sketch(page), sketch(other)) else { return };

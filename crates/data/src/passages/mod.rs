@@ -1,6 +1,7 @@
 //! Runs of text that several kept pages contain: `crawl duplicates passages`.
 
 mod lines;
+mod listed;
 mod parts;
 mod words;
 
@@ -14,6 +15,7 @@ use hapax_url::registrable_site;
 use url::Url;
 
 pub use self::lines::{PassageKind, PassageLine, PassagePlace, PassageTotals};
+pub use self::listed::PassageList;
 pub use self::parts::{FoundPart, find_parts};
 use crate::error::{Error, Result};
 use crate::page_texts::{PageTexts, TextSource, TextSources};
@@ -33,11 +35,13 @@ pub struct PassageOptions {
     pub places: usize,
     /// Maximum number of lines; the totals count all.
     pub lines: usize,
+    /// Whether `lines` limits each kind instead of all kinds together.
+    pub lines_of_each_kind: bool,
 }
 
 impl Default for PassageOptions {
     fn default() -> Self {
-        Self { min_words: 40, places: 20, lines: usize::MAX }
+        Self { min_words: 40, places: 20, lines: usize::MAX, lines_of_each_kind: false }
     }
 }
 
@@ -118,16 +122,19 @@ impl Passages {
             beyond_limit: searched.passages_beyond_limit,
             ..PassageTotals::default()
         };
-        let mut lines = 0;
+        let is_listed = |totals: &mut PassageTotals, kind| {
+            *totals.of(kind) += 1;
+            let all = totals.copied + totals.boilerplate + totals.near + totals.part;
+            let count = if self.options.lines_of_each_kind { *totals.of(kind) } else { all };
+            count <= self.options.lines as u64
+        };
         if wanted(PassageKind::Copied) || wanted(PassageKind::Boilerplate) {
             for passage in self.found.passages() {
                 let (places, sites, kind) = self.judged(passage)?;
                 if !wanted(kind) {
                     continue;
                 }
-                *totals.of(kind) += 1;
-                lines += 1;
-                if lines <= self.options.lines {
+                if is_listed(&mut totals, kind) {
                     each(self.passage(passage, &places, &sites, kind)?)?;
                 }
             }
@@ -141,9 +148,7 @@ impl Passages {
                 if !wanted(kind) {
                     return Ok(());
                 }
-                *totals.of(kind) += 1;
-                lines += 1;
-                if lines > self.options.lines {
+                if !is_listed(&mut totals, kind) {
                     return Ok(());
                 }
                 let line = match shared {

@@ -80,3 +80,29 @@ fn rows_are_the_same_from_the_file_beside_and_after_the_log_was_cut() {
     std::fs::write(&log, format!("{}{}", line(1, "http://d/"), "{\"time\":")).unwrap();
     assert_eq!(Rows::open(folder.path()).unwrap().all().len(), 1);
 }
+
+#[test]
+fn a_line_without_the_text_is_known_without_parsing_it_whatever_is_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    let titles =
+        ["Plain River", r#"with \"quotes\" and \\ more"#, r"escaped \u00c9tude", "ÉTUDE 北京", ""];
+    let text: String = (0u64..)
+        .zip(titles)
+        .map(|(id, title)| {
+            line(id, &format!("http://a/{id}"))
+                .replace("\"title\":\"t\"", &format!("\"title\":\"{title}\""))
+        })
+        .collect();
+    std::fs::write(folder.path().join("discarded.jsonl"), text).unwrap();
+    let rows = Rows::open(folder.path()).unwrap();
+    assert_eq!(rows.all().len(), titles.len());
+    for text in ["river", "étude", "\"quotes\"", "\\ more", "北京", "a/3", "nowhere", "e"] {
+        for row in rows.all() {
+            let entry = rows.entry(row).unwrap();
+            let has = entry.title.to_lowercase().contains(text) || entry.url.contains(text);
+            let may = rows.may_contain(row, text).unwrap();
+            assert!(may || !has, "{text} in {entry:?}");
+            assert!(text != "nowhere" || !may || entry.id == 1 || entry.id == 2, "{entry:?}");
+        }
+    }
+}

@@ -1,13 +1,15 @@
 //! The list of clusters, each with its picture.
 
-use hapax_data::{Heads, Result, Row, Rows, Texts, clusters as all_clusters, declared_in, tables};
+use hapax_data::{ClusterIndex, Result, Texts, declared_in};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::computed::Got;
 use super::drawing::{Member, drawing, drawing_legend, state_tag};
+use super::large::Clusters;
 use super::page::link;
 use super::pager::{PAGE, address, pager};
-use super::views::{View, frame};
+use super::views::View;
 use crate::select::{gone_told, members};
 use crate::text::{bytes, escape, number};
 
@@ -22,20 +24,26 @@ pub(super) struct ClusterQuery {
 }
 
 /// The list, the largest clusters first.
-pub(super) fn clusters(view: View<'_>, query: ClusterQuery) -> Result<Markup> {
-    let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads = Heads::of_all(view.rows, &stores);
-    let every = |_: &Rows, _: &Row| Ok::<_, hapax_data::Error>(true);
-    let groups = all_clusters(&heads, every)?;
-    let total = groups.len();
+pub(super) fn clusters(
+    found: Got<Clusters>,
+    view: View<'_>,
+    query: ClusterQuery,
+) -> Result<Markup> {
+    found.page(("Clusters", "/clusters"), view.dirs, |found| list(&found.all, view, query))
+}
+
+fn list(index: &ClusterIndex, view: View<'_>, query: ClusterQuery) -> Result<Markup> {
+    let heads = view.heads();
+    let total = index.len();
     let texts: Option<Texts> = match view.dirs {
         [data] => Some(crate::stored::texts(data)?),
         _ => None,
     };
+    let first = query.page.saturating_mul(PAGE);
     let mut shown = Vec::new();
-    for mut group in groups.into_iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
-        let size = group.rows.len();
-        group.rows.truncate(DRAWN);
+    for place in first..first.saturating_add(PAGE).min(total) {
+        let Some(group) = index.cluster(&heads, place, DRAWN)? else { continue };
+        let size = usize::try_from(group.copies + group.redirects).unwrap_or(usize::MAX);
         let declared = declared_in(&group, &heads, texts.as_ref())?;
         let (mut drawn, mut kinds) = (Vec::new(), Vec::new());
         for ((rows, row), found) in group.rows.iter().zip(&declared.members) {
@@ -74,11 +82,10 @@ pub(super) fn clusters(view: View<'_>, query: ClusterQuery) -> Result<Markup> {
             }
         });
     }
-    let body = html! {
+    Ok(html! {
         h1 { (number(total as u64)) " clusters" }
         (drawing_legend())
         ol.rows { @for item in shown { (item) } }
         (pager(query.page, total, |page| address("/clusters", &[("page", &page.to_string())])))
-    };
-    Ok(frame("Clusters", "/clusters", view.dirs, body))
+    })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use maud::{Markup, html};
 
-use super::views::refreshing;
+use super::views::{frame, refreshing};
 use crate::text::{duration, escape};
 
 /// Time for which a page waits for its first result.
@@ -64,6 +64,14 @@ impl<T> Default for Computed<T> {
 }
 
 impl<T: Send + Sync + 'static> Computed<T> {
+    /// Returns the result for `wanted` if there is one or it is being computed; starts nothing.
+    pub(super) fn known(&self, wanted: &str, dirs: &[PathBuf]) -> Option<Got<T>> {
+        let state = self.0.lock();
+        let running = state.running.as_ref().filter(|(of, _)| of.0 == wanted);
+        let waiting = running.map(|(_, since)| Got::Waiting(since.elapsed()));
+        state.got(wanted, dirs).or(waiting)
+    }
+
     /// Returns the result of `compute` for `wanted`, and starts a computation on a thread if a result is missing or old.
     /// At most one computation runs at a time. Waits at most for `patience`.
     pub(super) fn get(
@@ -169,7 +177,7 @@ impl<T> Got<T> {
                     }
                     (draw(&result)?)
                 };
-                super::views::frame(title, here, dirs, body)
+                frame(title, here, dirs, body)
             }
             Self::Waiting(time) => {
                 let body = html! {
@@ -182,7 +190,7 @@ impl<T> Got<T> {
             }
             Self::Failed(why) => {
                 let body = html! { h1 { (title) } p.notice.bad { (escape(&why)) } };
-                super::views::frame(title, here, dirs, body)
+                frame(title, here, dirs, body)
             }
         })
     }
@@ -250,6 +258,24 @@ mod tests {
             panic!()
         };
         assert!(*result == 1 && age.is_some());
+    }
+
+    #[test]
+    fn a_look_at_a_result_starts_no_computation() {
+        let (computed, runs) = (Computed::default(), Arc::new(AtomicU32::new(0)));
+        assert!(computed.known("a", &[]).is_none());
+        let own = Arc::clone(&runs);
+        let slow = move || {
+            std::thread::sleep(Duration::from_millis(600));
+            Ok(own.fetch_add(1, Ordering::SeqCst))
+        };
+        assert!(matches!(computed.get("a", &[], Duration::ZERO, slow.clone()), Got::Waiting(_)));
+        assert!(matches!(computed.known("a", &[]), Some(Got::Waiting(_))));
+        assert!(computed.known("b", &[]).is_none());
+        assert_eq!(ready(&computed, "a", &[], slow), Ok(0));
+        assert!(matches!(computed.known("a", &[]), Some(Got::Ready(_, None))));
+        assert!(computed.known("b", &[]).is_none());
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
     }
 
     #[test]

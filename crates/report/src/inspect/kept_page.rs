@@ -1,22 +1,21 @@
 //! One kept page: its text, metadata and inlinks, its discarded duplicates, and the closest other kept page.
 
 use hapax_data::{
-    Cluster, Discarded, Error, Heads, NearMisses, PageMeta, Result, Row, Rows, Standing,
-    declared_in, tables,
+    Cluster, Discarded, Error, Heads, PageMeta, Result, Row, Rows, closest_kept, declared_in,
 };
+use hapax_dedup::Store;
 use hapax_index::StoredPage;
 use maud::{Markup, html};
 
 use super::computed::Got;
 use super::drawing::{Member, drawing, drawing_legend, state_tag};
+use super::large::Clusters;
 use super::page::link;
-use super::views::{View, frame};
-use crate::text::{bytes, counted, escape, number};
+use super::views::{View, frame, refreshing};
+use crate::text::{bytes, counted, duration, escape, number};
 
 /// Duplicates that are listed and drawn.
 const LISTED: usize = 200;
-/// Redirects of a log up to which each one's target is read.
-const MAX_REDIRECTS: usize = 20_000;
 /// Bytes of a text that are shown.
 const MAX_TEXT: usize = 400_000;
 
@@ -24,7 +23,7 @@ const MAX_TEXT: usize = 400_000;
 pub(super) fn kept_page(
     view: View<'_>,
     (dir, id): (usize, u64),
-    near: impl FnOnce() -> Got<Vec<NearMisses>>,
+    clusters: Got<Clusters>,
 ) -> Result<Markup> {
     let (data, rows) = view.dir(dir)?;
     let texts = crate::stored::texts(data)?;
@@ -33,22 +32,15 @@ pub(super) fn kept_page(
             "no page with the number {id} is kept. It may have been replaced: search for its URL in the list of kept pages"
         )));
     };
-    let store = tables(data);
-    let heads = Heads::new(rows, store.as_ref());
-    let (rows_of_page, is_exact) = represented(&heads, id)?;
-    let total = rows_of_page.len();
-    let redirects = rows_of_page.iter().filter(|row| row.is_alias()).count();
-    let copies = total - redirects;
-    let mut cluster = Cluster {
-        id: Some(id),
-        url: page.url.clone(),
-        gone: false,
-        copies: copies as u64,
-        redirects: redirects as u64,
-        bytes: rows_of_page.iter().map(|row| u64::from(row.bytes)).sum(),
-        rows: rows_of_page.into_iter().map(|row| (rows, row)).collect(),
+    let store = view.store(dir);
+    let heads = Heads::new(rows, store);
+    let (known, age) = match clusters {
+        Got::Ready(found, age) => (Some(found), age),
+        Got::Waiting(_) => (None, None),
+        Got::Failed(why) => return Err(Error::Invalid(why)),
     };
-    cluster.rows.truncate(LISTED);
+    let cluster = represented(known.as_deref(), (dir, id), &heads, &page.url)?;
+    let total = usize::try_from(cluster.copies + cluster.redirects).unwrap_or(usize::MAX);
     let (kept, members, lines) =
         declared_members(&cluster, &heads, &texts, |row| view.link(dir, row.id))?;
     let meta = PageMeta::from_json(&page.meta);
@@ -61,8 +53,13 @@ pub(super) fn kept_page(
             dt { "declared" } dd { @match &meta.canonical { Some(url) => (link(url)), None => "none" } }
             dt { "state" } dd { (state_tag(kept)) " " span.dim { (kept.describe()) } }
         }
-        h2 { (counted(copies as u64, "duplicate")) " and " (counted(redirects as u64, "redirect")) " (" (bytes(cluster.bytes)) ")" }
-        @if !is_exact { p.dim { "The log has more than " (number(MAX_REDIRECTS as u64)) " redirects; they are not listed here." } }
+        @if known.is_none() {
+            h2 { "Duplicates" }
+            p.notice.wait role="status" { "The duplicates are being counted. The page loads itself again." }
+        } @else {
+            h2 { (counted(cluster.copies, "duplicate")) " and " (counted(cluster.redirects, "redirect")) " (" (bytes(cluster.bytes)) ")" }
+        }
+        @if let Some(age) = age { p.dim { "The data has changed since the duplicates were counted " (duration(age)) " ago." } }
         @if total > 0 {
             (drawing((&page.url, kept), &members, total))
             (drawing_legend())
@@ -70,7 +67,7 @@ pub(super) fn kept_page(
             @if total > LISTED { p.dim { "and " (number((total - LISTED) as u64)) " more" } }
         }
         h2 { "Closest kept page" }
-        (closest(view, (dir, id), near())?)
+        (closest(view, (dir, id), store)?)
         h2 { "Inlinks" }
         @if meta.from.is_empty() {
             p.dim { "None is known: it is a seed or a stored page, or was fetched by an earlier version." }
@@ -81,24 +78,36 @@ pub(super) fn kept_page(
         (text(&page.text))
         @if !page.other.is_empty() { details { summary { "Other visible text" } (text(&page.other)) } }
     };
-    Ok(frame(&page.title, "/kept", view.dirs, body))
+    let place = (page.title.as_str(), "/kept");
+    Ok(match known {
+        Some(_) => frame(place.0, place.1, view.dirs, body),
+        None => refreshing(place.0, place.1, view.dirs, body),
+    })
 }
 
-/// Returns the rows that a page represents now, and whether the redirects are among them.
-fn represented(heads: &Heads<'_>, id: u64) -> Result<(Vec<Row>, bool)> {
-    let is_exact = heads.rows.all().iter().filter(|row| row.is_alias()).count() <= MAX_REDIRECTS;
-    let mut found = Vec::new();
-    for row in heads.rows.discarded().filter(|row| is_exact || !row.is_alias()) {
-        let is_own = match heads.of(row)? {
-            Standing::Page(page) => page == id,
-            Standing::AsWritten => heads.rows.kept_for(row).0 == id,
-            Standing::Nothing => false,
-        };
-        if is_own {
-            found.push(*row);
-        }
-    }
-    Ok((found, is_exact))
+/// Returns the rows that a page represents now; none while they are unknown.
+fn represented<'a>(
+    known: Option<&Clusters>,
+    (dir, id): (usize, u64),
+    heads: &Heads<'a>,
+    url: &str,
+) -> Result<Cluster<'a>> {
+    let index = known.map(|known| known.of_dir(dir));
+    let place = index.and_then(|index| index.place_of(id));
+    let found = index
+        .zip(place)
+        .map(|(index, place)| index.cluster(std::slice::from_ref(heads), place, LISTED));
+    let none = || Cluster {
+        id: None,
+        url: String::new(),
+        gone: false,
+        rows: Vec::new(),
+        copies: 0,
+        redirects: 0,
+        bytes: 0,
+    };
+    let cluster = found.transpose()?.flatten().unwrap_or_else(none);
+    Ok(Cluster { id: Some(id), url: url.to_owned(), gone: false, ..cluster })
 }
 
 /// Returns the canonical state of the kept page, and the members with their lines.
@@ -172,24 +181,17 @@ fn listed(members: &[Member], lines: &[Discarded]) -> Markup {
     }
 }
 
-fn closest(view: View<'_>, (dir, id): (usize, u64), near: Got<Vec<NearMisses>>) -> Result<Markup> {
-    Ok(match near {
-        Got::Waiting(_) => html! {
-            p.dim { "The closest pages are being computed. Load this page again later." }
-        },
-        Got::Failed(why) => html! { p.dim { (escape(&why)) } },
-        Got::Ready(all, _) => {
-            let found = all.get(dir).map(|near| near.closest_of(id)).transpose()?.flatten();
-            html! {
-                @match found {
-                    Some(found) => p {
-                        a href=(view.kept_link(dir, found.page.id)) { (escape(&found.page.url)) }
-                        ", similarity " (format!("{:.2}", found.similarity)) ", " (counted(u64::from(found.distance), "bit")) " differ. "
-                        span.dim { "To see why both are kept: " code { "crawl explain URL URL" } }
-                    },
-                    None => p.dim { "No other kept page is similar." },
-                }
-            }
+fn closest(view: View<'_>, (dir, id): (usize, u64), store: Option<&Store>) -> Result<Markup> {
+    let found = store.map(|store| closest_kept(store, id)).transpose()?.flatten();
+    Ok(html! {
+        @match found {
+            Some(found) => p {
+                a href=(view.kept_link(dir, found.page.id)) { (escape(&found.page.url)) }
+                ", similarity " (format!("{:.2}", found.similarity)) ", " (counted(u64::from(found.distance), "bit")) " differ. "
+                span.dim { "To see why both are kept: " code { "crawl explain URL URL" } }
+            },
+            None if store.is_none() => p.dim { "Unknown: this directory has no tables." },
+            None => p.dim { "No other kept page is similar." },
         }
     })
 }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hapax_data::{
     DuplicateKind, Heads, Result, Row, Shown, SkipReason, Skipped, WantedCause, skipped_lines,
-    tables,
 };
 use hapax_extract::jieba;
 use hapax_frontier::DiskFrontier;
@@ -61,7 +60,9 @@ impl ListQuery {
             let found = wanted(rows, (&filter, sort, sort.is_none()))?;
             all.extend(found.into_iter().map(|row| (dir, row)));
         }
-        if let Some(order) = sort.or((view.rows.len() > 1).then_some(Order::Time)) {
+        // The rows of one log are in order.
+        if view.rows.len() > 1 {
+            let order = sort.unwrap_or_default();
             let log = |dir: usize| view.rows.get(dir);
             all.sort_by(|(a_dir, a), (b_dir, b)| match (log(*a_dir), log(*b_dir)) {
                 (Some(a_log), Some(b_log)) if sort.is_none() => {
@@ -136,8 +137,7 @@ fn form(query: &ListQuery) -> Markup {
 pub(super) fn list(view: View<'_>, query: &ListQuery) -> Result<Markup> {
     let found = query.wanted(view)?;
     let total: usize = view.rows.iter().map(|rows| rows.all().len()).sum();
-    let stores: Vec<_> = view.dirs.iter().map(|data| tables(data)).collect();
-    let heads = Heads::of_all(view.rows, &stores);
+    let heads = view.heads();
     let mut shown = Vec::new();
     for (dir, row) in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
         if let Some(heads) = heads.get(*dir) {

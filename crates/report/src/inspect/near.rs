@@ -2,7 +2,6 @@
 //! descriptions.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use hapax_data::{
     Error, KeptPage, NEAR_MISSES, NearMiss, NearMissOptions, NearMissTotals, NearMisses, Result,
@@ -11,7 +10,7 @@ use hapax_data::{
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::computed::{Computed, Got};
+use super::computed::{Computed, Got, PATIENCE};
 use super::pager::{PAGE, address, pager};
 use super::views::kept_link;
 use crate::text::{counted, escape, number};
@@ -33,14 +32,13 @@ pub(super) struct NearQuery {
     page: usize,
 }
 
-/// Starts the search in all directories, or returns its result. Waits at most for `patience`.
+/// Starts the search in all directories, or returns its result.
 pub(super) fn found(
     computed: &Computed<Vec<NearMisses>>,
     dirs: &[PathBuf],
-    patience: Duration,
 ) -> Got<Vec<NearMisses>> {
     let own = dirs.to_vec();
-    computed.get("near", dirs, patience, move || {
+    computed.get("near", dirs, PATIENCE, move || {
         own.iter().map(|data| NearMisses::find(data).map_err(|error| error.to_string())).collect()
     })
 }

@@ -8,7 +8,7 @@ use super::views::{View, frame};
 use crate::select::{gone_told, in_store, texts_missing};
 use crate::text::{bytes, escape};
 use hapax_data::{
-    CanonicalState, Discarded, DuplicateKind, Heads, Result, Shown, Texts, canonical_of, tables,
+    CanonicalState, Discarded, DuplicateKind, Heads, Result, Shown, Texts, canonical_of,
 };
 
 /// A link, if the text is a web address.
@@ -29,8 +29,8 @@ pub(super) fn show(
 ) -> Result<Markup> {
     let (data, rows) = view.dir(dir)?;
     let (row, _) = rows.find(&id.to_string())?;
-    let store = tables(data);
-    let heads = Heads::new(rows, store.as_ref());
+    let store = view.store(dir);
+    let heads = Heads::new(rows, store);
     let shown = heads.shown(&row)?;
     let entry = &shown.entry;
     let canonical = canonical_of(&rows.line(&row)?, &entry.of.url, &heads)?;

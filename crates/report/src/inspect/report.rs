@@ -10,15 +10,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::advice::{advice, causes, legend, title};
 use super::drawing::{drawing_legend, state_tag};
+use super::overview::summary;
 use super::page::{pair, texts};
-use super::views::{View, summary};
 use crate::select::in_store;
 use crate::stored::texts as texts_of;
 use crate::text::{bytes, escape, number};
 use hapax_data::files::NewFile;
 use hapax_data::{
-    CauseReport, Heads, LogStats, Result, Row, Rows, Texts, canonical_of, must_hold_pages, tables,
-    unwritable,
+    CauseReport, CurrentTables, Heads, LogStats, Result, Row, Rows, Texts, canonical_of,
+    must_hold_pages, unwritable,
 };
 use hapax_dedup::Policy;
 
@@ -43,14 +43,14 @@ pub fn report(
     let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
     let total = wanted.len();
-    let store = tables(data);
-    let heads = Heads::new(&rows, store.as_ref());
+    let mut tables = CurrentTables::default();
+    tables.refresh(data);
+    let heads = Heads::new(&rows, tables.store());
     let first = wanted.iter().take(pairs).copied();
     let shown = first.map(|row| listed(row, &heads, &stored)).collect::<Result<Vec<_>>>()?;
     let dirs = [data.to_owned()];
-    let view = View { dirs: &dirs, rows: std::slice::from_ref(&rows) };
-    let stats = LogStats::of(&rows);
-    let found = CauseReport::of(data, &rows, store.as_ref())?;
+    let stats = LogStats::of(&heads)?;
+    let found = CauseReport::of(data, &rows, tables.store())?;
     let last = rows.all().iter().map(|row| row.time).max().unwrap_or(0);
     let last = format_time(UNIX_EPOCH + Duration::from_secs(last));
     let name = title(&stats);
@@ -76,7 +76,7 @@ pub fn report(
                     }
                     (legend())
                     (drawing_legend())
-                    (summary(view, policy, false))
+                    (summary(&stats, &dirs, policy, false))
                     h2 { (number(shown.len() as u64)) " of " (number(total as u64)) " pairs, the least alike first" }
                     div.columns.head { span { "kind" } span { "cause" } span { "canonical" } span { "similarity" } span { "bytes" } span.urls { "discarded = kept" } }
                     @for pair in shown { div.card.pair { (pair) } }

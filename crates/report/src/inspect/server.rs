@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::extract::{Form, Path as UrlPath, Query, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -18,17 +17,23 @@ use tokio::sync::Semaphore;
 use super::causes::{self, Advise, Found};
 use super::changes::{self, ChangeQuery};
 use super::clusters::{ClusterQuery, clusters};
-use super::computed::{Computed, PATIENCE};
+use super::computed::Computed;
 use super::events::{MAX_STREAMS, StreamQuery, stream};
 use super::guard::Guard;
 use super::kept::{KeptQuery, kept};
 use super::kept_page::kept_page;
+use super::large::{self, Clusters};
 use super::lists::{ListQuery, SkipQuery, list, search, skipped};
 use super::near::{self, NearQuery};
+use super::overview::overview;
 use super::page::show;
-use super::views::{View, error_page, overview};
+use super::passages::{self, PassageQuery};
+use super::views::{View, error_page};
 use crate::local_server;
-use hapax_data::{Answer, Changes, Error, NearMisses, Request, Result, Rows, must_hold_pages};
+use hapax_data::{
+    Answer, Changes, CurrentTables, Error, LogStats, NearMisses, PassageList, Request, Result,
+    Rows, must_hold_pages,
+};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -46,12 +51,15 @@ pub type Change = dyn Fn(&Path, &Request) -> std::result::Result<Answer, String>
 pub struct Inspect {
     pub(super) dirs: Vec<PathBuf>,
     pub(super) policy: Policy,
-    /// The log of each directory.
-    rows: Mutex<Vec<Rows>>,
+    /// Log and tables of each directory.
+    opened: Mutex<(Vec<Rows>, Vec<CurrentTables>)>,
     change: Box<Change>,
     advise: Arc<Advise>,
+    stats: Computed<LogStats>,
+    clusters: Computed<Clusters>,
     causes: Computed<Vec<Found>>,
     near: Computed<Vec<NearMisses>>,
+    passages: Computed<Vec<PassageList>>,
     changes: Computed<Vec<Changes>>,
     draws: Arc<Semaphore>,
     streams: Arc<Semaphore>,
@@ -86,14 +94,18 @@ impl Inspect {
             must_hold_pages(data)?;
             rows.push(Rows::open(data)?);
         }
+        let tables = dirs.iter().map(|_| CurrentTables::default()).collect();
         Ok(Self {
             dirs: dirs.to_vec(),
             policy,
-            rows: Mutex::new(rows),
+            opened: Mutex::new((rows, tables)),
             change,
             advise,
+            stats: Computed::default(),
+            clusters: Computed::default(),
             causes: Computed::default(),
             near: Computed::default(),
+            passages: Computed::default(),
             changes: Computed::default(),
             draws: Arc::new(Semaphore::new(MAX_DRAWS)),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
@@ -129,6 +141,7 @@ fn router(app: Arc<App>) -> axum::Router {
         .route("/kept/{id}", get(one_kept_page))
         .route("/causes", get(causes_page))
         .route("/near", get(near_page))
+        .route("/passages", get(passages_page))
         .route("/changes", get(changes_page))
         .route("/skipped", get(skipped_page))
         .route("/search", get(search_page))
@@ -182,11 +195,13 @@ impl App {
         draw: impl FnOnce(&Self, View<'_>) -> Result<Markup> + Send + 'static,
     ) -> Response {
         self.draw(move |app| {
-            let mut rows = app.inspect.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            for (rows, data) in rows.iter_mut().zip(&app.inspect.dirs) {
+            let mut opened = app.inspect.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            let (rows, tables) = &mut *opened;
+            for ((rows, tables), data) in rows.iter_mut().zip(&mut *tables).zip(&app.inspect.dirs) {
                 rows.refresh(data)?;
+                tables.refresh(data);
             }
-            draw(app, View { dirs: &app.inspect.dirs, rows: &rows })
+            draw(app, View { dirs: &app.inspect.dirs, rows, tables })
         })
         .await
     }
@@ -230,7 +245,11 @@ fn with_causes(error: &Error) -> String {
 }
 
 async fn home(State(app): State<Arc<App>>) -> Response {
-    app.render(|app, view| Ok(overview(view, &app.inspect.policy))).await
+    app.render(|app, view| {
+        let inspect = &app.inspect;
+        overview(large::stats(&inspect.stats, view)?, &inspect.dirs, &inspect.policy)
+    })
+    .await
 }
 
 async fn rows_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
@@ -238,7 +257,10 @@ async fn rows_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) 
 }
 
 async fn clusters_page(State(app): State<Arc<App>>, Query(query): Query<ClusterQuery>) -> Response {
-    app.render(move |_, view| clusters(view, query)).await
+    app.render(move |app, view| {
+        clusters(large::clusters(&app.inspect.clusters, view)?, view, query)
+    })
+    .await
 }
 
 async fn kept_list(State(app): State<Arc<App>>, Query(query): Query<KeptQuery>) -> Response {
@@ -251,10 +273,7 @@ async fn one_kept_page(
     Query(done): Query<Done>,
 ) -> Response {
     app.render(move |app, view| {
-        let inspect = &app.inspect;
-        kept_page(view, (done.dir, id), || {
-            near::found(&inspect.near, &inspect.dirs, Duration::ZERO)
-        })
+        kept_page(view, (done.dir, id), large::clusters(&app.inspect.clusters, view)?)
     })
     .await
 }
@@ -271,10 +290,14 @@ async fn causes_page(State(app): State<Arc<App>>) -> Response {
 async fn near_page(State(app): State<Arc<App>>, Query(query): Query<NearQuery>) -> Response {
     app.draw(move |app| {
         let inspect = &app.inspect;
-        let found = near::found(&inspect.near, &inspect.dirs, PATIENCE);
+        let found = near::found(&inspect.near, &inspect.dirs);
         near::near(found, &inspect.dirs, &query)
     })
     .await
+}
+
+async fn passages_page(State(app): State<Arc<App>>, Query(query): Query<PassageQuery>) -> Response {
+    app.draw(move |app| passages::passages(&app.inspect.passages, &app.inspect.dirs, &query)).await
 }
 
 async fn changes_page(State(app): State<Arc<App>>, Query(query): Query<ChangeQuery>) -> Response {
