@@ -1,6 +1,6 @@
 // The pages work without this; with it, by keyboard: j and k move, Enter opens, r restores, / searches.
 (() => {
-  const rows = [...document.querySelectorAll(".rows li")];
+  const rows = [...document.querySelectorAll(".rows > li")];
   let at = -1;
   const go = (to) => {
     if (!rows.length) return;
