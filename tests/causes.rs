@@ -348,52 +348,6 @@ fn a_crawl_by_the_advised_rules_keeps_every_text_with_fewer_requests() {
 }
 
 #[test]
-fn parameters_of_which_no_bare_address_was_seen_are_advised_by_their_values() {
-    let mut site = Site::default();
-    let mut links = Vec::new();
-    for item in 0..8 {
-        let path = format!("/shop/item-{item}?sort=name");
-        let value = |value: &str| format!("/shop/item-{item}?sort={value}");
-        let copies = [(value("date"), "parameter:sort"), (value("size"), "parameter:sort")];
-        site.with_copies(&path, &copies);
-        links.push(path);
-    }
-    // The only address of this page has a value that copies of others have.
-    site.page("/other?sort=size", &[]);
-    links.push("/other?sort=size".to_owned());
-    site.page("/", &links);
-    let (server, _) = site.serve();
-    let bench = crawled(&server, &[]);
-    let rules = advice(&bench, "crawl");
-    let host = format!("127.0.0.1:{}", server.port);
-    let mut advised: Vec<&str> = rules.lines().filter(|line| !line.starts_with('#')).collect();
-    advised.sort_unstable();
-    assert_eq!(
-        advised,
-        [format!("skip {host}/*?sort=date$"), format!("skip {host}/shop/*?sort=size$")],
-        "{rules}"
-    );
-    assert!(rules.contains("# keeps addresses with another value"), "{rules}");
-    let refused = |rule: &str, why: &str| {
-        let begin = format!("#   {rule} (");
-        let line = rules.lines().find(|line| line.starts_with(&begin)).unwrap();
-        assert!(line.contains(why), "{line}");
-    };
-    refused(&format!("drop-parameter sort {host}/"), "instead, which the crawl has not seen");
-    let lost = format!("it would lose 1 unique page, such as {}", server.url("/other?sort=size"));
-    refused(&format!("skip {host}/*?sort=size$"), &lost);
-    let file = bench.path("rules.txt");
-    write(&file, &rules);
-    let before = server.asked().len();
-    let again = crawled(&server, &["--rules", file.to_str().unwrap()]);
-    let after = server.asked().len() - before;
-    // The first crawl has learnt the parameter after some duplicates.
-    assert!(before >= 18 && after == 10, "{before}, {after}: {rules}");
-    assert_eq!(texts(&again), texts(&bench), "{rules}");
-    assert!(advice(&bench, "site").contains("Disallow: /*?sort=date$\n"));
-}
-
-#[test]
 fn pages_that_only_a_duplicate_links_to_make_its_rule_unsafe() {
     let mut site = Site::default();
     let mut items = Vec::new();

@@ -374,6 +374,6 @@ fn a_refused_certificate_is_named_with_the_flags_that_accept_it_and_they_lift_it
         let output = bench.crawl(&seed, &flags);
         assert_eq!(code(&output), 0, "{flags:?}: {}", text(&output.stdout));
         assert_eq!(bench.kept(), seed);
-        assert_eq!(bench.summary()["failed_seeds"], serde_json::json!([]));
+        assert!(bench.summary()["failed_seeds"].is_null());
     }
 }

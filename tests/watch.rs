@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -444,77 +444,5 @@ fn a_watch_serves_metrics_of_all_its_runs_and_leaves_the_data_to_others_in_betwe
     bench.run(&forget);
     assert!(metrics(&address).unwrap().contains("hapax_pages_fetched_total"));
     assert!([0, 3].contains(&stop(child)));
-    bench.checked();
-}
-
-#[test]
-fn dates_of_a_feed_are_believed_when_they_proved_right() {
-    // The version of each page, and the date that the feed gives for it.
-    type Entries = Arc<Mutex<[(usize, SystemTime); 6]>>;
-    let before = SystemTime::now() - Duration::from_secs(86_400);
-    let entries: Entries = Arc::new(Mutex::new([(0, before); 6]));
-    let now = Arc::clone(&entries);
-    let server = Server::answering(
-        Arc::new(move |path, _| {
-            let entries = *now.lock().unwrap();
-            let number = path.trim_start_matches("/p").parse::<usize>();
-            match (path, number.ok().filter(|number| *number < 6)) {
-                ("/feed", _) => {
-                    let items: String = (0..6)
-                        .map(|number| {
-                            let date = httpdate::fmt_http_date(entries[number].1);
-                            format!("<item><link>/p{number}</link><pubDate>{date}</pubDate></item>")
-                        })
-                        .collect();
-                    let rss = format!("<rss><channel>{items}</channel></rss>");
-                    Page { headers: "Content-Type: application/rss+xml\r\n".into(), ..html(rss) }
-                }
-                (_, Some(number)) => article((10 * (number + 1) + entries[number].0) as u64),
-                _ => missing(),
-            }
-        }),
-        Duration::ZERO,
-    );
-    let change = |numbers: &[usize], dated: bool| {
-        let mut entries = entries.lock().unwrap();
-        for number in numbers {
-            entries[*number].0 += 1;
-            if dated {
-                entries[*number].1 = SystemTime::now();
-            }
-        }
-    };
-    let bench = Bench::new();
-    let visits = |longest: &str, shortest: &str| {
-        pass();
-        let before = server.asked().len();
-        let flags = ["--recrawl", "--due", "--concurrency", "1", "--no-sitemaps"];
-        let pace = ["--revisit-min", shortest, "--revisit-max", longest];
-        let output = bench.crawl(&[server.url("/feed")], &[flags.as_slice(), &pace].concat());
-        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-        let mut asked = server.asked()[before..].to_vec();
-        asked.sort();
-        asked
-    };
-    let flags = ["--concurrency", "1", "--no-sitemaps"];
-    assert_eq!(code(&bench.crawl(&[server.url("/feed")], &flags)), 0);
-    assert_eq!(bench.kept().len(), 6);
-    // The feed proves right: nothing has changed, then five pages have.
-    for _ in 0..2 {
-        assert_eq!(visits("1s", "1s").len(), 7);
-    }
-    change(&[0, 1, 2, 3, 4], true);
-    for _ in 0..2 {
-        assert_eq!(visits("1s", "1s").len(), 7);
-    }
-    // Its dates decide now. They are read in one run and make pages due in the next one.
-    change(&[5], true);
-    change(&[0], false);
-    assert_eq!(visits("1d", "1s"), ["/feed"]);
-    assert_eq!(visits("1d", "1s"), ["/feed", "/p5"]);
-    assert_eq!(visits("1d", "1s"), ["/feed"]);
-    // A list is not requested more often than a page.
-    assert_eq!(visits("1d", "1h"), Vec::<String>::new());
-    assert!(bench.summary()["next_visit"].is_string(), "{}", bench.summary());
     bench.checked();
 }
