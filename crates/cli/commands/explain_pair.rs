@@ -58,9 +58,9 @@ pub(super) fn run(args: &ExplainArgs, second: &Path, settings: &Settings) -> Res
     }
     let [Some((first, of_first)), Some((second, of_second))] = pages else { return Ok(COMPLETE) };
     let recorded = [of_first, of_second];
+    let comparison = compare(&first, &second, &policy);
     // Two files need no data directory.
     let sites = SiteReader::open(data, policy, recipe.name()).ok().flatten();
-    let comparison = compare(&first, &second, &policy, sites.as_ref())?;
     let urls = [first.address.as_ref(), second.address.as_ref()];
     let differs = differs([text_of(&first), text_of(&second)], urls, NAMES, sites.as_ref())?;
     let text = if args.json {
@@ -95,7 +95,7 @@ struct Comparison {
     outcome: Option<Outcome>,
 }
 
-fn compare(a: &Page, b: &Page, policy: &Policy, sites: Option<&SiteReader>) -> Result<Comparison> {
+fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
     let (x, y) = (&a.evidence, &b.evidence);
     let digest = x.comparison_text.features.digest;
     let equal = digest.is_some() && digest == y.comparison_text.features.digest;
@@ -133,17 +133,11 @@ fn compare(a: &Page, b: &Page, policy: &Policy, sites: Option<&SiteReader>) -> R
     let text =
         |page: &Page| Compared::new(PageText::of(&page.document, &page.evidence.comparison_text));
     // As if the first one were kept.
-    let (page, kept, one_site) = (text(b), text(a), a.site == b.site);
-    let mut outcome =
-        (in_doubt && !empty && !policy.hamming_only).then(|| compare_pages(&page, &kept, one_site));
-    if let (Some(outcome), Some(sites)) = (&mut outcome, sites)
-        && let Some(case) = outcome.site_case(&page, &kept, one_site)
-    {
-        outcome.reason = sites.decide(&case, [b.address.as_ref(), a.address.as_ref()])?;
-    }
+    let outcome = (in_doubt && !empty && !policy.hamming_only)
+        .then(|| compare_pages(&text(b), &text(a), a.site == b.site));
     let duplicate = outcome.as_ref().map_or(confirmed && !empty, Outcome::same);
     let policy = *policy;
-    Ok(Comparison { equal, distance, similarity, rules, policy, tables, bands, duplicate, outcome })
+    Comparison { equal, distance, similarity, rules, policy, tables, bands, duplicate, outcome }
 }
 
 impl Comparison {

@@ -11,8 +11,8 @@ use url::Url;
 use super::explain_page::Page;
 use crate::settings::Settings;
 use hapax_data::{
-    ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, SiteEvidence, TextStore,
-    digests_of, matches, proposal_in_words, read_sites, site_of_key, url_of_key,
+    ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, TextStore, digests_of,
+    matches, proposal_in_words, read_sites, site_of_key, url_of_key,
 };
 use hapax_page::comparison::{Compared, PageText};
 
@@ -64,16 +64,14 @@ pub(super) fn ask(
     let former = former.filter(|_| digests_of(&store.payload()).is_ok_and(Digests::has_former));
     let own = Compared::new(PageText::of(&page.document, &page.evidence.comparison_text));
     let texts = TextStore::read_only(&data.join("texts"));
-    let sites = read_sites(data, store);
-    let evidence = SiteEvidence::new(&sites, site_of_key(key.as_bytes()));
-    let mut comparison = Comparison::new(&texts, &own, Findings::new()).with_sites(evidence);
+    let mut comparison = Comparison::new(&texts, &own, Findings::new());
     for best in matches(store, &document, former, Extent::All, Some(&mut comparison))? {
         let of = key_of(store, best.id)?;
         // A person has said that these two are not the same.
         if !decisions.distinct(key, &of) {
-            let pages = [key, &of].map(|key| site_of_key(key.as_bytes()));
+            let sites = [key, &of].map(|key| site_of_key(key.as_bytes()));
             let compared = comparison.take(best.id);
-            let compared = compared.map(|one| one.with_sites(&sites, pages));
+            let compared = compared.map(|one| one.with_sites(&read_sites(data, store), sites));
             return Ok(duplicate(&best, &of, settings.policy()?.distance, compared));
         }
     }

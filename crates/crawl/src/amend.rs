@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hapax_data::{Answer, DataDir, DecidedBy, Decisions, Request, SiteStore, Texts};
+use hapax_data::{Answer, DataDir, DecidedBy, Decisions, Request, Texts};
 use hapax_dedup::{Neighbour, Policy, Store};
 
 use crate::commit::{Committer, Parts};
@@ -83,11 +83,6 @@ impl Amend {
     /// The dedup store.
     pub fn store(&self) -> &Store {
         self.committer.store()
-    }
-
-    /// The lines that sites repeat.
-    pub(crate) const fn sites(&self) -> &SiteStore {
-        self.committer.sites()
     }
 
     /// How fingerprints in this store are made.

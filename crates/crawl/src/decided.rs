@@ -4,12 +4,12 @@ use std::time::SystemTime;
 
 use crate::error::Result;
 use hapax_data::{
-    ComparedTexts, DecidedBy, DuplicateKind, PageLinks, PageMeta, SiteEvidence, compared_texts,
-    round, site_of_key,
+    ComparedTexts, DecidedBy, DuplicateKind, PageLinks, PageMeta, compared_texts, round,
+    site_of_key,
 };
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::StoredPage;
-use hapax_page::comparison::{Compared, Outcome, Reason, compare_pages};
+use hapax_page::comparison::compare_pages;
 use hapax_page::{examples, site_of};
 use hapax_url::host_key;
 use hapax_warc::format_time;
@@ -279,7 +279,7 @@ impl Committer {
         let level = if is_equal { Level::Text } else { Level::Hamming };
         let texts = [&one, &other].map(|record| self.compared.get(record.id, &record.key));
         if let ([Some(text), Some(of)], false) = (texts, self.policy.hamming_only) {
-            return Ok(self.compare(&one, &other, &text, &of).1.same());
+            return Ok(compare_pages(&text, &of, one.site == other.site).same());
         }
         let fingerprints = [one.fingerprint, other.fingerprint];
         let sides = [one.document(), other.document()];
@@ -419,30 +419,10 @@ impl Committer {
     fn compare_stored(&self, page: &Record, (of, of_id): (&Record, u64)) -> Option<ComparedTexts> {
         let text = self.compared.get(page.id, &page.key)?;
         let other = self.compared.get(of_id, &of.key)?;
-        let (outcome, reason) = self.compare(page, of, &text, &other);
+        let outcome = compare_pages(&text, &other, page.site == of.site);
         let sites = [page, of].map(|record| site_of_key(&record.key));
-        reason.same().then(|| {
-            let compared = compared_texts(&outcome, &text, &other);
-            let reason = reason.as_str().to_owned();
-            ComparedTexts { reason, ..compared.with_sites(&self.sites, sites) }
-        })
-    }
-
-    /// Compares two texts, with the lines that their sites repeat.
-    fn compare(
-        &self,
-        page: &Record,
-        of: &Record,
-        text: &Compared,
-        other: &Compared,
-    ) -> (Outcome, Reason) {
-        let one_site = page.site == of.site;
-        let outcome = compare_pages(text, other, one_site);
-        let reason = outcome.site_case(text, other, one_site).map_or(outcome.reason, |case| {
-            let sites = SiteEvidence::new(&self.sites, site_of_key(&page.key));
-            sites.decide(&case, &of.key, one_site)
-        });
-        (outcome, reason)
+        let compared = || compared_texts(&outcome, &text, &other).with_sites(&self.sites, sites);
+        outcome.same().then(compared)
     }
 
     /// Returns whether a person forgot this page or its host.

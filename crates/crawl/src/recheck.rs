@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hapax_data::{
-    Answer, DecidedBy, Request, Rows, SiteEvidence, TextStore, Texts, is_reference_key,
-    matches_of_record, site_of_key, stored_page,
+    Answer, DecidedBy, Request, Rows, TextStore, Texts, is_reference_key, matches_of_record,
+    stored_page,
 };
 use hapax_dedup::{Confirm, Document, Neighbour, Options, Policy, Proposal, Record, Store};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
@@ -203,9 +203,7 @@ impl<'r> Replay<'r> {
         // A better page may have replaced the page that it duplicates.
         let now = record.of.map(|of| decisions.representative(of).map_or(of, |(id, _)| id));
         let now = now.map(|id| self.replaced_by(id));
-        let sites = SiteEvidence::new(self.amend.sites(), site_of_key(&record.key));
-        let (stored, places, is_discarded) = (&self.stored, &self.places, record.of.is_some());
-        let mut compare = Replayed { own, stored, places, sites, is_discarded };
+        let mut compare = Replayed { own, stored: &self.stored, places: &self.places };
         let mut best = Best::None;
         for near in matches_of_record(&self.tables, record, Some(&mut compare))? {
             let Some(id) = self.places.get(&near.id) else { continue };
@@ -355,8 +353,6 @@ struct Replayed<'r> {
     own: Option<&'r Compared>,
     stored: &'r StoredTexts<'r>,
     places: &'r HashMap<u64, u64>,
-    sites: SiteEvidence<'r>,
-    is_discarded: bool,
 }
 
 impl Confirm for Replayed<'_> {
@@ -365,15 +361,7 @@ impl Confirm for Replayed<'_> {
         let other = self.stored.discarded.get(id).cloned();
         let other = other.or_else(|| self.stored.texts.get(*id, &proposal.record.key))?;
         let one_site = document.site == proposal.record.site;
-        let outcome = compare_pages(self.own?, &other, one_site);
-        let Some(case) = outcome.site_case(self.own?, &other, one_site) else {
-            return Some(outcome.same());
-        };
-        // Not all lines of the site were known when the page was decided about. So the decision stands if it is right
-        // with or without them.
-        let with_sites = self.sites.decide(&case, &proposal.record.key, one_site).same();
-        let is_discarded = self.is_discarded;
-        Some(if is_discarded { outcome.same() || with_sites } else { outcome.same() && with_sites })
+        Some(compare_pages(self.own?, &other, one_site).same())
     }
 }
 

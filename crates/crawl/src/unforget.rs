@@ -4,12 +4,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use hapax_data::{
     Action, Answer, Comparison, DecidedBy, Decision, Discarded, DiscardedOf, DuplicateKind, Extent,
-    Findings, PageMeta, Removal, SiteEvidence, Texts, matches, parse_moment, removal, stored_page,
+    Findings, PageMeta, Removal, Texts, matches, parse_moment, removal, stored_page,
 };
 use hapax_index::StoredPage;
 use hapax_page::Evidence;
 use hapax_page::comparison::{Compared, PageText};
-use hapax_page::sites::site_of_url;
 use hapax_warc::format_time;
 use url::Url;
 
@@ -75,9 +74,7 @@ impl Committer {
         let stored = evidence.document(name.as_bytes(), url.as_ref(), time);
         let page_text = PageText::of(&document, &comparison_text);
         let own = Compared::new(page_text.clone());
-        let sites = SiteEvidence::new(&self.sites, url.as_ref().and_then(site_of_url));
-        let comparison = Comparison::new(&self.compared, &own, Findings::new());
-        let mut comparison = comparison.with_sites(sites);
+        let mut comparison = Comparison::new(&self.compared, &own, Findings::new());
         let alike = matches(&self.store, &stored, None, Extent::All, Some(&mut comparison))?;
         let best = self.first_alike(name, alike.into_iter())?;
         let meta = PageMeta::of(&document, hapax_extract::Date::of_text(&removed.time))

@@ -3,60 +3,29 @@
 use std::collections::BTreeMap;
 
 use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
-use hapax_page::comparison::{Compared, Outcome, Reason, SiteCase, compare_pages};
+use hapax_page::comparison::{Compared, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
 use crate::lines::{ComparedTexts, DifferenceItem, Differences};
-use crate::site_counts::{SitePage, find_repeated, site_of_key};
+use crate::site_counts::{SitePage, find_repeated};
 use hapax_page::sites::SiteStore;
 use hapax_page::texts::TextStore;
 
 /// The two pages in the phrases of a log line.
 const NAMES: [&str; 2] = ["this page", "the kept page"];
 
-/// The result of a comparison: whether the two are one page, and then the fields of the log. It is a function of the
-/// two texts.
+/// The result of a comparison: whether the two are one page, and then the fields of the log.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    reason: Reason,
-    /// What the verdict depends on if lines are known that the sites repeat.
-    case: Option<Box<SiteCase>>,
+    same: bool,
     texts: Option<ComparedTexts>,
 }
 
 impl Finding {
     fn of(page: &Compared, kept: &Compared, one_site: bool) -> Self {
         let outcome = compare_pages(page, kept, one_site);
-        let case = outcome.site_case(page, kept, one_site);
-        let may_be_same = outcome.same() || case.is_some();
-        let texts = may_be_same.then(|| compared_texts(&outcome, page, kept));
-        Self { reason: outcome.reason, case, texts }
-    }
-}
-
-/// The lines that sites repeat, for the comparison of a page with kept pages.
-#[derive(Clone, Copy, Debug)]
-pub struct SiteEvidence<'s> {
-    store: &'s SiteStore,
-    /// The site of the page.
-    own: Option<u64>,
-}
-
-impl<'s> SiteEvidence<'s> {
-    /// Wraps the counts and the site of the page.
-    pub const fn new(store: &'s SiteStore, own: Option<u64>) -> Self {
-        Self { store, own }
-    }
-
-    /// Decides about a comparison with a kept page of this key. `one_site`: both pages are of one site.
-    pub fn decide(&self, case: &SiteCase, kept: &[u8], one_site: bool) -> Reason {
-        let sites = [self.own, self.site_of_kept(kept, one_site)];
-        self.store.decide(case, sites, [false, true])
-    }
-
-    /// Returns the site of a kept page. The key of a document of `crawl dedup` is no URL.
-    pub fn site_of_kept(&self, key: &[u8], one_site: bool) -> Option<u64> {
-        site_of_key(key).or_else(|| self.own.filter(|_| one_site))
+        let texts = outcome.same().then(|| compared_texts(&outcome, page, kept));
+        Self { same: outcome.same(), texts }
     }
 }
 
@@ -144,22 +113,12 @@ pub struct Comparison<'c> {
     texts: &'c TextStore,
     own: &'c Compared,
     findings: Findings,
-    sites: Option<SiteEvidence<'c>>,
-    /// The reason by the number of the other page, where lines of a site changed it.
-    changed: BTreeMap<u64, Reason>,
 }
 
 impl<'c> Comparison<'c> {
     /// `known` are findings that were made in advance.
     pub const fn new(texts: &'c TextStore, own: &'c Compared, known: Findings) -> Self {
-        Self { texts, own, findings: known, sites: None, changed: BTreeMap::new() }
-    }
-
-    /// Lets lines that sites repeat take part in the decision. Without them, the findings decide.
-    #[must_use]
-    pub fn with_sites(mut self, sites: SiteEvidence<'c>) -> Self {
-        self.sites = Some(sites);
-        self
+        Self { texts, own, findings: known }
     }
 
     /// Returns all findings.
@@ -169,34 +128,20 @@ impl<'c> Comparison<'c> {
 
     /// Takes the finding about a page, if both are one page.
     pub fn take(&mut self, id: u64) -> Option<ComparedTexts> {
-        let finding = self.findings.remove(&id)?;
-        let reason = self.changed.get(&id).copied().unwrap_or(finding.reason);
-        let texts = finding.texts.filter(|_| reason.same())?;
-        Some(ComparedTexts { reason: reason.as_str().to_owned(), ..texts })
-    }
-
-    /// Returns whether the two are one page, with what is known about their sites.
-    fn decided(&mut self, id: u64, key: &[u8], one_site: bool) -> Option<bool> {
-        let finding = self.findings.get(&id)?;
-        let (Some(case), Some(sites)) = (&finding.case, &self.sites) else {
-            return Some(finding.reason.same());
-        };
-        let reason = sites.decide(case, key, one_site);
-        if reason != finding.reason {
-            self.changed.insert(id, reason);
-        }
-        Some(reason.same())
+        self.findings.remove(&id)?.texts
     }
 }
 
 impl Confirm for Comparison<'_> {
     fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool> {
         let record = proposal.record;
-        let one_site = document.site == record.site;
-        if !self.findings.contains_key(&record.id) {
-            let other = self.texts.get(record.id, &record.key)?;
-            self.findings.insert(record.id, Finding::of(self.own, &other, one_site));
+        if let Some(known) = self.findings.get(&record.id) {
+            return Some(known.same);
         }
-        self.decided(record.id, &record.key, one_site)
+        let other = self.texts.get(record.id, &record.key)?;
+        let finding = Finding::of(self.own, &other, document.site == record.site);
+        let same = finding.same;
+        self.findings.insert(record.id, finding);
+        Some(same)
     }
 }

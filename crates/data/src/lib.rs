@@ -82,9 +82,7 @@ pub use closest::{
 pub use cluster_index::ClusterIndex;
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
-pub use comparison::{
-    Comparison, Finding, Findings, SiteEvidence, compared_texts, proposal_in_words, round,
-};
+pub use comparison::{Comparison, Finding, Findings, compared_texts, proposal_in_words, round};
 pub use corpus::{Corpus, CorpusDir};
 pub use counts::LogCounts;
 pub use current_tables::CurrentTables;

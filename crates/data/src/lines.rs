@@ -118,7 +118,7 @@ pub enum Evidence {
 /// The result of comparing two texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedTexts {
-    /// Why the pages are one: `equal-text`, `volatile`, `little-differs` or `site-lines`.
+    /// Why the pages are one: `equal-text`, `volatile` or `little-differs`.
     pub reason: String,
     /// The share of unique words: of this page, of the kept one.
     pub own: [f64; 2],

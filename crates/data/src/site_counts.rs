@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use hapax_dedup::{Policy, Store};
-use hapax_page::comparison::{Reason, SiteCase};
 use hapax_page::difference::{Summary, SummaryKind, Words, compare, phrases_of, summaries};
 use hapax_page::sites::{SiteStore, site_of_url};
 use url::Url;
@@ -50,22 +49,8 @@ impl SiteReader {
         Ok(opened.map(|(store, _)| Self { sites: read_sites(data, &store), store }))
     }
 
-    /// Decides about a comparison of two pages of these URLs again, with the lines that their sites repeat.
-    ///
-    /// # Errors
-    /// From the dedup store.
-    pub fn decide(&self, case: &SiteCase, urls: [Option<&Url>; 2]) -> Result<Reason> {
-        let pages = self.pages(urls)?;
-        Ok(self.sites.decide(case, pages.map(|page| page.site), pages.map(|page| page.is_kept)))
-    }
-
     /// Finds the lines that the sites of two pages repeat on other pages.
     fn find_repeated(&self, summaries: &mut [Summary], urls: [Option<&Url>; 2]) -> Result<()> {
-        find_repeated(summaries, &self.sites, self.pages(urls)?);
-        Ok(())
-    }
-
-    fn pages(&self, urls: [Option<&Url>; 2]) -> Result<[SitePage; 2]> {
         let mut pages = [SitePage::default(); 2];
         for (page, url) in pages.iter_mut().zip(urls) {
             let Some(url) = url else { continue };
@@ -74,7 +59,8 @@ impl SiteReader {
             page.is_kept = record.is_some_and(|record| record.of.is_none());
             page.site = site_of_url(url);
         }
-        Ok(pages)
+        find_repeated(summaries, &self.sites, pages);
+        Ok(())
     }
 }
 

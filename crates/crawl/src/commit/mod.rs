@@ -13,8 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
     Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts, PageMeta,
-    References, Rows, SiteEvidence, SiteStore, SkipReason, Skipped, TextCache, TextChange,
-    TextStore, url_of_key,
+    References, Rows, SiteStore, SkipReason, Skipped, TextCache, TextChange, TextStore,
+    site_of_key, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
@@ -138,10 +138,6 @@ impl Committer {
 
     pub(crate) fn store(&self) -> &Store {
         &self.store
-    }
-
-    pub(crate) const fn sites(&self) -> &SiteStore {
-        &self.sites
     }
 
     /// Decides about a page, and indexes or logs it. The page then has the documents of references that it
@@ -297,9 +293,7 @@ impl Committer {
         known: Findings,
     ) -> Result<(Option<Neighbour>, Option<ComparedTexts>)> {
         let url = page.url.as_str();
-        let sites = self.sites_of(page);
-        let comparison = Comparison::new(&self.compared, &page.compared, known);
-        let mut comparison = comparison.with_sites(sites);
+        let mut comparison = Comparison::new(&self.compared, &page.compared, known);
         let best = if self.logs.decisions.has_distinct(url) {
             let all = self.matches_by(page, document, Extent::All, &mut comparison)?;
             self.first_alike(url, all.into_iter())?
@@ -310,9 +304,10 @@ impl Committer {
         // Here, and not on the worker: these counts depend on the order of pages only.
         let compared = compared.map(|(of, compared)| {
             let own = site_of_url(&page.url);
-            let kept = self.store.record(of)?;
-            let kept =
-                kept.and_then(|kept| sites.site_of_kept(&kept.key, kept.site == document.site));
+            let kept = self.store.record(of)?.and_then(|kept| {
+                // The key of a document of `crawl dedup` is no URL.
+                site_of_key(&kept.key).or_else(|| own.filter(|_| kept.site == document.site))
+            });
             hapax_dedup::Result::Ok(compared.with_sites(&self.sites, [own, kept]))
         });
         Ok((best, compared.transpose()?))
@@ -325,13 +320,8 @@ impl Committer {
         document: &hapax_dedup::Document<'_>,
         extent: Extent,
     ) -> Result<Vec<Neighbour>> {
-        let comparison = Comparison::new(&self.compared, &page.compared, Findings::new());
-        let mut comparison = comparison.with_sites(self.sites_of(page));
+        let mut comparison = Comparison::new(&self.compared, &page.compared, Findings::new());
         self.matches_by(page, document, extent, &mut comparison)
-    }
-
-    fn sites_of(&self, page: &PageWork) -> SiteEvidence<'_> {
-        SiteEvidence::new(&self.sites, site_of_url(&page.url))
     }
 
     fn matches_by(

@@ -17,14 +17,12 @@
 mod cells;
 mod names;
 mod rules;
-mod site_lines;
 mod text;
 
 use std::sync::OnceLock;
 
 pub use self::names::NameRelation;
 pub use self::rules::{Outcome, Reason, compare_pages};
-pub use self::site_lines::SiteCase;
 pub use self::text::{MAX_TEXT_BYTES, PageText};
 
 use self::cells::Cells;

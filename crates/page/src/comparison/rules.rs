@@ -13,7 +13,7 @@ use crate::difference::{
 /// Maximum number of words of a short name. Longer names are headlines, which editors rewrite.
 const SHORT_NAME: usize = 5;
 /// Texts with fewer words must not differ.
-pub(super) const FEW_WORDS: usize = 15;
+const FEW_WORDS: usize = 15;
 /// With fewer words, a text must mention its name.
 const TEMPLATE_WORDS: usize = 200;
 /// Minimum share of its name's words that a text mentions.
@@ -71,16 +71,12 @@ pub enum Reason {
     FewWords,
     /// A part of one page, or of each, is missing in the other.
     OwnText,
-    /// The difference is small but for blocks that the site repeats on other pages.
-    SiteLines,
-    /// Little is common but lines that the site repeats on other pages.
-    SharedSiteLines,
 }
 
 impl Reason {
     /// Returns whether the two are one page.
     pub const fn same(self) -> bool {
-        matches!(self, Self::EqualText | Self::Volatile | Self::LittleDiffers | Self::SiteLines)
+        matches!(self, Self::EqualText | Self::Volatile | Self::LittleDiffers)
     }
 
     /// Returns the reason in words.
@@ -98,10 +94,6 @@ impl Reason {
             Self::Numbers => "the numbers in the text differ",
             Self::FewWords => "the text is short, and its words differ",
             Self::OwnText => "too much of one page is missing in the other",
-            Self::SiteLines => "little differs but blocks that the site repeats on other pages",
-            Self::SharedSiteLines => {
-                "little is common but lines that the site repeats on other pages"
-            }
         }
     }
 
@@ -120,8 +112,6 @@ impl Reason {
             Self::Numbers => "numbers",
             Self::FewWords => "few-words",
             Self::OwnText => "own-text",
-            Self::SiteLines => "site-lines",
-            Self::SharedSiteLines => "shared-site-lines",
         }
     }
 }
@@ -184,30 +174,6 @@ pub fn compare_pages(page: &Compared, kept: &Compared, one_site: bool) -> Outcom
     let known = |side: usize, name: &Name| pages[side].share_known(name);
     let named = Named::of([&page.names, &kept.names], one_site, known);
     Pair { pages, named, one_site }.outcome()
-}
-
-/// Limits of unique text.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    own: [f64; 2],
-    one_site: bool,
-}
-
-impl Limits {
-    pub(super) const fn of(names: NameRelation, one_site: bool) -> Self {
-        let own = if matches!(names, NameRelation::Same) { OWN } else { OWN_OTHER_NAME };
-        Self { own, one_site }
-    }
-
-    /// Returns whether too much is unique: the shares of unique words, the shares of words that the other text lacks,
-    /// and the number of unique words of the first page.
-    pub(super) fn exceeded(self, own: [f64; 2], lacking: [f64; 2], words: usize) -> bool {
-        let ([one, other], [both, either]) = (own, self.own);
-        let (share, least) = OWN_OTHER_SITE;
-        let foreign = !self.one_site && one > share && words >= least;
-        let most = one.max(other).max(lacking[0]).max(lacking[1]);
-        one.min(other) > both || one.max(other) > either || most > OWN[1] || foreign
-    }
 }
 
 struct Pair<'p> {
@@ -315,9 +281,15 @@ impl Pair<'_> {
         // Moved lines are in both texts, unless one repeats them.
         let contained = difference.containment();
         let lacking = |side: usize| 1.0 - contained[side];
-        let limits = Limits::of(self.named.relation, self.one_site);
-        let lacking = [lacking(0), lacking(1)];
-        if limits.exceeded(difference.own_shares(), lacking, difference.own[0]) {
+        let [one, other] = difference.own_shares();
+        let [both, either] = match self.named.relation {
+            NameRelation::Same => OWN,
+            _ => OWN_OTHER_NAME,
+        };
+        let (share, least) = OWN_OTHER_SITE;
+        let foreign = !self.one_site && one > share && difference.own[0] >= least;
+        let most = one.max(other).max(lacking(0)).max(lacking(1));
+        if one.min(other) > both || one.max(other) > either || most > OWN[1] || foreign {
             return Reason::OwnText;
         }
         Reason::LittleDiffers

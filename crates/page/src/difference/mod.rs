@@ -25,7 +25,6 @@ pub use self::phrases::{Repeated, Summary, SummaryKind, phrases, phrases_of, sum
 pub use self::words::{MAX_WORDS, Words};
 
 pub(crate) use self::kind::{is_counter_line, is_number};
-pub(crate) use self::phrases::SITE_PAGES;
 
 use self::align::align;
 use self::kind::{of_line, of_run};

@@ -8,7 +8,7 @@ const QUOTED: usize = 3;
 const MAX_QUOTED: usize = 8;
 
 /// Number of other pages of a site from which on a line belongs to the site.
-pub(crate) const SITE_PAGES: u64 = 3;
+const SITE_PAGES: u64 = 3;
 
 /// The differences of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 use hapax_url::registrable_site;
 use url::Url;
 
-use crate::comparison::{Reason, SiteCase};
 use crate::evidence::HASH;
 use counting::Counting;
 use counts::SiteCounts;
@@ -159,19 +158,6 @@ impl SiteStore {
     /// Returns the number of kept pages of a site that contain a line.
     pub fn pages_with(&self, site: u64, line: u64) -> u64 {
         self.counting.counted().counts.pages_with(site, line)
-    }
-
-    /// Decides about two pages with the counts of other pages. `sites` are those of the page and of the kept page, and
-    /// `counted` says whether each of the two is counted itself.
-    pub fn decide(&self, case: &SiteCase, sites: [Option<u64>; 2], counted: [bool; 2]) -> Reason {
-        let all = self.counting.counted();
-        let [page, kept] = sites;
-        case.decide(|side, line| {
-            let Some(site) = (if side == 0 { page } else { kept }) else { return 0 };
-            let of_site = sites.iter().zip(counted);
-            let own = of_site.filter(|(of, is_counted)| **of == Some(site) && *is_counted).count();
-            all.counts.pages_with(site, line).saturating_sub(own as u64)
-        })
     }
 
     /// Writes the changes and makes them durable. Returns the number of this commit, which the next commit of the
