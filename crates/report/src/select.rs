@@ -77,7 +77,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = |id: u64| {
             let (host, distance, similarity) = (id * 7 % 5, id % 4, id * 3 % 10);
-            let distance = if id.is_multiple_of(6) { "null".to_owned() } else { distance.to_string() };
+            let distance =
+                if id.is_multiple_of(6) { "null".to_owned() } else { distance.to_string() };
             format!(
                 "{{\"time\":\"2026-11-20T19:16:34Z\",\"id\":{id},\"url\":\"http://h{host}/{id}\",\"kind\":\"near\",\
                  \"of\":{{\"id\":{},\"url\":\"http://a/\"}},\"fingerprint\":null,\"of_fingerprint\":null,\"distance\":{distance},\
