@@ -376,6 +376,12 @@ mod tests {
     #[test]
     fn texts_of_removed_pages_are_in_no_file_after_expunge() {
         let folder = tempfile::tempdir().unwrap();
+        // Without compression, so that the words can be found in the files.
+        let [(schema, _), ..] = schemas();
+        let settings =
+            IndexSettings { docstore_compression: Compressor::None, ..IndexSettings::default() };
+        let directory = MmapDirectory::open(folder.path()).unwrap();
+        tantivy::Index::create(directory, schema, settings).unwrap();
         let mut index = Index::open(folder.path(), jieba).unwrap();
         // Several segments: one keeps pages, one loses all.
         for group in 0..3 {
