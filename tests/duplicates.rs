@@ -359,6 +359,8 @@ fn rows_are_filtered_sorted_paged_counted_and_exported() {
     assert_eq!((one["copies"].as_u64(), one["language"].as_str()), (Some(2), Some("en")));
     assert!(one["text"].as_str().unwrap().contains("When the"));
     assert!(bench.run(&["export", "--format", "csv"]).starts_with("url,title,language"));
+    // `duplicates export` takes this form too.
+    assert_eq!(bench.run(&["export", "--csv"]), bench.run(&["export", "--format", "csv"]));
     let notes = bench.path("notes");
     bench.run(&["export", "--format", "markdown", "-o", notes.to_str().unwrap()]);
     let host = format!("127.0.0.1_{}", server.port);

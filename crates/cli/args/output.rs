@@ -24,8 +24,16 @@ pub(crate) enum ExportFormat {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExportArgs {
     /// The format of the pages
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "jsonl",
+        default_value_if("csv", "true", "csv")
+    )]
     pub(crate) format: ExportFormat,
+    /// Short for `--format csv`, as in `duplicates export`
+    #[arg(long = "csv", id = "csv", hide = true, conflicts_with = "format")]
+    _csv: bool,
     /// Write to this file, or folder for Markdown and Parquet, or s3://BUCKET/KEY [default: stdout]
     #[arg(short = 'o', long = "to", visible_alias = "output", value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
