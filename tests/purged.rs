@@ -1,6 +1,7 @@
 //! `forget --purge`: the bodies of removed pages leave archive, index and texts, and nothing else changes.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -58,11 +59,22 @@ fn marked(data: &Path) -> usize {
     records(data).iter().filter(|(_, _, block)| has(block)).count()
 }
 
+/// Returns whether a file of the folder contains a word, as it is or in a zstd frame (RFC 8878), wherever that begins.
 fn is_in_folder(folder: &Path, word: &str) -> bool {
+    let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
     std::fs::read_dir(folder).unwrap().any(|entry| {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        bytes.windows(word.len()).any(|part| part == word.as_bytes())
+        let frames = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"\x28\xb5\x2f\xfd"));
+        has(&bytes) || frames.map(|at| unpacked(&bytes[at..])).any(|frame| has(&frame))
     })
+}
+
+/// Returns the content of the zstd frame at the front, up to its end or the first damage.
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    // An error leaves what was read before it.
+    let _ = zstd::Decoder::new(bytes).unwrap().single_frame().read_to_end(&mut content);
+    content
 }
 
 fn tried(bench: &Bench, args: &[&str]) -> (i32, String) {
