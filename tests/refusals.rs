@@ -1,6 +1,6 @@
 //! No refusal is permanent: URLs that a seed, a recrawl, a flag or `--retry` requests again.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::helpers::{article, plain, typed};
-use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, send, text};
 
 /// A server whose pages are normal once `well` is set.
 fn server(
@@ -338,14 +338,7 @@ fn tls_site() -> u16 {
             let Ok(length) = stream.read(&mut head) else { return };
             let is_page = head[..length].starts_with(b"GET / ");
             let page = if is_page { article(7) } else { missing() };
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {}\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
-                page.status,
-                page.headers,
-                page.body.len()
-            );
-            let _ = stream.write_all(&page.body);
+            send(&mut stream, &page);
         };
         listener.incoming().flatten().for_each(serve);
     });

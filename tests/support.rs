@@ -148,7 +148,7 @@ pub(crate) fn read_head(stream: &mut TcpStream) -> Option<(String, String)> {
     Some((path, head))
 }
 
-pub(crate) fn send(stream: &mut TcpStream, page: &Page) {
+pub(crate) fn send(stream: &mut impl Write, page: &Page) {
     let _ = write!(
         stream,
         "HTTP/1.1 {}\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",

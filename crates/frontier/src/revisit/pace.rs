@@ -48,8 +48,8 @@ impl Pace {
         Duration::from_secs_f64(seconds)
     }
 
-    /// Returns whether the next visit tests a page in doubt. Such a visit comes before others that are due: if it is late,
-    /// it finds a change for certain and shows nothing. [`fit`](Self::fit) limits the tests to a part of the budget.
+    /// Returns whether the next visit is a test that shows whether a page of unknown rate changes too often for the budget.
+    /// Such a visit comes before others that are due: if it is late, it finds a change for certain and shows nothing. [`fit`](Self::fit) limits the tests to a part of the budget.
     pub fn is_test(&self, belief: &RateBelief) -> bool {
         self.admitted_test(&belief.probabilities(), belief.visits()).is_some()
     }

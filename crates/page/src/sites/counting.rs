@@ -1,4 +1,4 @@
-//! Counts pages on a thread of its own, so that the thread that decides about pages does not wait for the tables.
+//! Counts pages on a separate thread, so that the thread that decides about pages does not wait for the tables.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -38,8 +38,8 @@ struct Shared {
     woken: Condvar,
 }
 
-/// Counts that a thread of its own brings up to date. [`counted`](Self::counted) returns them with all pages added
-/// before, so results do not depend on the thread.
+/// Counts that a separate thread brings up to date. [`counted`](Self::counted) returns them with all pages added before,
+/// so results do not depend on the thread.
 #[derive(Debug, Default)]
 pub(super) struct Counting {
     shared: Arc<Shared>,
