@@ -185,6 +185,7 @@ fn open(folder: &Path, policy: Policy, recipe: &str, locks: bool) -> hapax_dedup
 mod tests {
     use super::*;
     use hapax_dedup::{Document, Fingerprint};
+    use proptest::prelude::*;
 
     #[test]
     fn tables_are_read_while_another_holds_and_changes_them() {
@@ -263,5 +264,97 @@ mod tests {
         let store = Store::open(data.path().join("dedup"), options()).unwrap();
         store.commit(b"").unwrap();
         assert!(!read.catch_up().unwrap_or(false));
+    }
+
+    /// What a writer does between two look-ups.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Insert(u8, Option<u8>),
+        Delete(u8),
+        Restore(u8),
+        Supersede(u8, u8),
+        Expire(u64),
+        Commit(u8),
+        Compact,
+        Reopen,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => any::<(u8, Option<u8>)>().prop_map(|(family, of)| Step::Insert(family, of)),
+            1 => any::<u8>().prop_map(Step::Delete),
+            1 => any::<u8>().prop_map(Step::Restore),
+            1 => any::<(u8, u8)>().prop_map(|(id, of)| Step::Supersede(id, of)),
+            1 => (0u64..60).prop_map(Step::Expire),
+            5 => any::<u8>().prop_map(Step::Commit),
+            1 => Just(Step::Compact),
+            1 => Just(Step::Reopen),
+        ]
+    }
+
+    fn bits_of(family: u8, number: u64) -> Fingerprint {
+        let family = u64::from(family % 8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Fingerprint::from_bits(family ^ (number % 4))
+    }
+
+    /// Everything that a reader can see.
+    fn seen(store: &Store) -> impl PartialEq + std::fmt::Debug + use<> {
+        let records: Vec<_> = (0..store.next_id()).map(|id| store.record(id).unwrap()).collect();
+        let near: Vec<_> = (0..8).map(|family| store.near(bits_of(family, 0)).unwrap()).collect();
+        (records, near, store.payload(), store.len(), store.duplicates())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn caught_up_tables_equal_freshly_opened_ones(
+            steps in prop::collection::vec(step(), 1..120),
+        ) {
+            let data = tempfile::tempdir().unwrap();
+            let options =
+                || Options { recipe: "a".into(), memtable_documents: 16, ..Options::default() };
+            let writer = || Store::open(data.path().join("dedup"), options()).unwrap();
+            let reader = || read_only(data.path(), Policy::default(), "a").unwrap().unwrap().0;
+            let (mut store, mut read) = (writer(), None);
+            store.commit(b"").unwrap();
+            for step in steps {
+                let all = store.next_id().max(1);
+                let kept = |id: u8| {
+                    let id = u64::from(id) % all;
+                    let record = store.record(id).unwrap();
+                    record.filter(|record| record.of.is_none()).map(|_| id)
+                };
+                match step {
+                    Step::Insert(family, of) => {
+                        let (number, of) = (store.next_id(), of.and_then(kept));
+                        let key = number.to_string();
+                        let document = Document::new(key.as_bytes(), bits_of(family, number));
+                        store.insert(&Document { time: 1 + number, ..document }, of).unwrap();
+                    }
+                    Step::Delete(id) => drop(store.delete(u64::from(id) % all).unwrap()),
+                    Step::Restore(id) => drop(store.restore(u64::from(id) % all)),
+                    Step::Supersede(id, of) => {
+                        if let (Some(id), Some(of)) = (kept(id), kept(of)) && id != of {
+                            store.supersede(id, of).unwrap();
+                        }
+                    }
+                    Step::Expire(before) => drop(store.expire(before).unwrap()),
+                    Step::Commit(payload) => store.commit(&[payload]).unwrap(),
+                    Step::Compact => store.compact().unwrap(),
+                    Step::Reopen => {
+                        store.commit(b"closed").unwrap();
+                        store.close().unwrap();
+                        store = writer();
+                    }
+                }
+                // Segments are written by a thread.
+                store.wait().unwrap();
+                let open = read.take().filter(|read: &Store| read.catch_up().unwrap_or(false));
+                let open = open.unwrap_or_else(reader);
+                let fresh = reader();
+                prop_assert_eq!(seen(&open), seen(&fresh));
+                read = Some(open);
+            }
+        }
     }
 }
