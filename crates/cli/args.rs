@@ -403,7 +403,7 @@ pub(crate) enum Duplicates {
     Advise {
         /// Whom to advise: the next crawl, or the owner of the site
         #[arg(long = "for", value_enum, value_name = "WHOM", default_value_t = Advised::Crawl)]
-        whom: Advised,
+        audience: Advised,
         #[command(flatten)]
         data: Data,
     },

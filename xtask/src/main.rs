@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         text(name).and_then(|value| value.parse().ok()).unwrap_or(default)
     };
     let long = args.iter().any(|arg| arg == "--long");
-    let documents = number("--documents", if long { store::MANY } else { store::FEW });
+    let documents = number("--documents", if long { store::LONG_RUN } else { store::SHORT_RUN });
     let help = args.iter().any(|arg| matches!(arg.as_str(), "--help" | "-h"));
     let result = match args.first().map(String::as_str).filter(|_| !help) {
         Some("circles") => circles::run(),

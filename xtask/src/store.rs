@@ -18,8 +18,8 @@ use crate::soak;
 const MB: u64 = 1_000_000;
 const MILLION: u64 = 1_000_000;
 /// Documents of a short run, and with `--long`.
-pub(crate) const FEW: u64 = MILLION;
-pub(crate) const MANY: u64 = 10 * MILLION;
+pub(crate) const SHORT_RUN: u64 = MILLION;
+pub(crate) const LONG_RUN: u64 = 10 * MILLION;
 /// Documents in a commit.
 const EACH: u64 = 1000;
 

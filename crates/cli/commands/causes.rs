@@ -37,10 +37,10 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-pub(super) fn advise(whom: Advised, data: &Path) -> Result<u8> {
+pub(super) fn advise(audience: Advised, data: &Path) -> Result<u8> {
     must_hold_pages(data)?;
     let advice = advice(data)?;
-    let text = match whom {
+    let text = match audience {
         Advised::Crawl => advice.rules_file(),
         Advised::Site => advice.for_sites(),
     };

@@ -126,7 +126,7 @@ fn of_duplicates(job: Duplicates, common: &Common) -> Result<u8> {
         Duplicates::Passages(args) => passages::run(&args),
         Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
         Duplicates::Causes { json, data } => causes::run(json, &data.data),
-        Duplicates::Advise { whom, data } => causes::advise(whom, &data.data),
+        Duplicates::Advise { audience, data } => causes::advise(audience, &data.data),
         Duplicates::Restore(args) => change::restore(&args, common.quiet),
         Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
         Duplicates::Recheck(args) => recheck::run(&args),

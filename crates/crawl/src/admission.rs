@@ -11,9 +11,9 @@ pub(crate) enum Admission {
     /// It is not an http or https URL.
     NoWebAddress,
     /// The rules of this run refuse it; the rules of another run may admit it.
-    Refused(Refusal),
+    Refused(Skip),
     /// It is excluded under all rules: it was forgotten, or a learnt pattern predicts a duplicate.
-    LeftOut(Refusal),
+    LeftOut(Skip),
     /// A rule learnt from duplicates excludes it: an equivalent URL is requested.
     Repeats(Url),
     /// A feed names another page with the same text, which is fetched instead.
@@ -22,7 +22,7 @@ pub(crate) enum Admission {
 
 /// A URL that does not belong to the crawl, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct Skip {
     pub(crate) url: Url,
     pub(crate) reason: SkipReason,
     pub(crate) detail: String,
@@ -37,8 +37,8 @@ pub(crate) struct Refusal {
     pub(crate) from: Option<Url>,
 }
 
-impl Refusal {
-    /// Makes a refusal that no change of rules revokes.
+impl Skip {
+    /// Makes a skip that no change of rules revokes.
     pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self {
@@ -53,14 +53,14 @@ impl Refusal {
         }
     }
 
-    /// A refusal of a leased URL. It may be requested again, so the line names a sitemap, or the depth of a page.
+    /// A skip of a leased URL. It may be requested again, so the line names a sitemap, or the depth of a page.
     pub(super) fn of_lease(entry: &Entry, reason: SkipReason, detail: String) -> Self {
-        let mut refusal = Self::new(entry.url.clone(), reason, detail);
+        let mut skip = Self::new(entry.url.clone(), reason, detail);
         match entry.kind {
-            EntryKind::Page => refusal.depth = Some(entry.depth),
-            EntryKind::Sitemap => refusal.sitemap = Some(SitemapPart::Whole),
+            EntryKind::Page => skip.depth = Some(entry.depth),
+            EntryKind::Sitemap => skip.sitemap = Some(SitemapPart::Whole),
             EntryKind::Probe => {}
         }
-        refusal
+        skip
     }
 }

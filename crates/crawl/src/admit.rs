@@ -1,13 +1,14 @@
-//! Admission: the one place that decides whether a URL belongs to the crawl.
+//! Admission: decides whether a URL belongs to the crawl.
 //!
-//! It runs when a URL is queued, and again when it is leased, because rules may have changed in between.
+//! It runs when a URL is queued, and again when it is leased, because rules may have changed in between. Recrawls apply
+//! only [`Rules`] to the known pages that they queue: the check at the lease follows.
 
 use hapax_data::SkipReason;
 use hapax_frontier::EntryKind;
 use hapax_url::host_key;
 use url::Url;
 
-use crate::admission::{Admission, Refusal};
+use crate::admission::{Admission, Skip};
 use crate::rules::Rules;
 
 /// When a URL is judged.
@@ -15,11 +16,11 @@ use crate::rules::Rules;
 pub(crate) enum Stage {
     /// Before it is queued.
     Queue,
-    /// Before it is queued as the target of a redirect: the page is behind the redirect, so rules that request another
-    /// address do not apply.
+    /// Before it is queued as the target of a redirect: the page is behind the redirect, so the given rules (`--rules`) do
+    /// not apply.
     Redirect,
-    /// Before it is requested. A person named the seeds, and hosts their sitemaps: exclude patterns are the only
-    /// rules that apply to seeds, and none apply to sitemaps and probes.
+    /// Before it is requested. Only exclude patterns and forgotten pages apply to seeds, which a person named; only
+    /// forgotten pages apply to sitemaps and probes. The fetch task applies given rules.
     Lease(EntryKind),
 }
 
@@ -32,16 +33,17 @@ pub(crate) trait Knowledge {
     /// Returns whether a person forgot the URL or its host.
     fn is_forgotten(&self, url: &Url, host: &str) -> bool;
 
-    /// Returns whether rules learnt from duplicates exclude the URL. The first URL of a group of equivalent ones is
-    /// not excluded.
+    /// Returns whether rules learned from duplicates exclude the URL. The first URL of a group of equivalent ones is not
+    /// excluded.
     fn repeats(&mut self, url: &Url, host: &str) -> Result<bool, Self::Error>;
 
-    /// Returns whether a trusted feed names another page with the text of this URL, which is fetched instead.
+    /// Returns whether a trusted feed names another page with the same text. That page is fetched instead.
     fn is_left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool, Self::Error>;
 }
 
-/// Decides about a URL that is `depth` links from a seed. Applies in this order: scope, depth, patterns, forgotten
-/// pages, rules learnt from duplicates, feeds. The first one that excludes the URL decides.
+/// Decides about a URL that is `depth` links from a seed. Checks in this order: given rules (before a link is
+/// queued), scheme and traps, scope, depth, patterns, forgotten pages, rules learned from duplicates, feeds. The first check
+/// that excludes the URL decides.
 ///
 /// # Errors
 /// An error of a look-up.
@@ -54,13 +56,13 @@ pub(crate) fn admit<K: Knowledge>(
     let rules = knowledge.rules();
     let admission = match stage {
         Stage::Queue => rules.admit(url, depth),
-        // The caller applies given rules to leases.
+        // Given rules apply only to links; the fetch task applies them to leases.
         Stage::Redirect | Stage::Lease(_) => rules.admit_as_it_is(url, depth),
     };
     let url = match (admission, stage) {
         (Admission::Admitted(url), _) => url,
-        (Admission::Refused(refusal), Stage::Lease(kind))
-            if kind != EntryKind::Page || depth == 0 && refusal.reason != SkipReason::Exclude =>
+        (Admission::Refused(skip), Stage::Lease(kind))
+            if kind != EntryKind::Page || depth == 0 && skip.reason != SkipReason::Exclude =>
         {
             url.clone()
         }
@@ -68,9 +70,9 @@ pub(crate) fn admit<K: Knowledge>(
     };
     let host = host_key(&url);
     if knowledge.is_forgotten(&url, &host) {
-        return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::Forgotten, "")));
+        return Ok(Admission::LeftOut(Skip::new(url, SkipReason::Forgotten, "")));
     }
-    // A person chose the seeds: learnt rules do not apply.
+    // A person chose the seeds: learned rules do not apply.
     let is_link =
         depth > 0 && !matches!(stage, Stage::Lease(EntryKind::Sitemap | EntryKind::Probe));
     if is_link && knowledge.repeats(&url, &host)? {
@@ -125,8 +127,8 @@ mod tests {
         match admission {
             Admission::Admitted(url) => url.path().to_owned(),
             Admission::NoWebAddress => "no web address".to_owned(),
-            Admission::Refused(refusal) => format!("refused: {}", refusal.reason),
-            Admission::LeftOut(refusal) => format!("left out: {}", refusal.reason),
+            Admission::Refused(skip) => format!("refused: {}", skip.reason),
+            Admission::LeftOut(skip) => format!("left out: {}", skip.reason),
             Admission::LeftToFeed => "left to feed".to_owned(),
             Admission::Repeats(_) => "repeats".to_owned(),
         }

@@ -162,8 +162,8 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
         &mut AtLease { shared, hops: lease.entry.hops },
     );
     match admission {
-        Admission::Refused(refusal) | Admission::LeftOut(refusal) => {
-            return unasked(shared, lease, refusal.reason, refusal.detail);
+        Admission::Refused(skip) | Admission::LeftOut(skip) => {
+            return unasked(shared, lease, skip.reason, skip.detail);
         }
         Admission::Repeats(_) => {
             shared.url_rules.left_out_of_queue(&*shared.frontier, &url, lease.entry.depth);
@@ -189,22 +189,22 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
         Ok(_) => {}
         Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
-    if let Err((refusal, source)) = passes_host_files(shared, lease, place).await {
+    if let Err((blocked, source)) = passes_host_files(shared, lease, place).await {
         // A lease that requested robots.txt has made a request to the host.
         let answer = match source {
             Source::Lease => HostAnswer::Answered { took: Duration::ZERO },
             Source::Known | Source::Other => HostAnswer::Unasked,
         };
-        if matches!(refusal, Refusal::Skip(..) | Refusal::Clean(_)) {
+        if matches!(blocked, Blocked::Skip(..) | Blocked::Clean(_)) {
             shared.frontier.free(lease, answer, Instant::now());
         }
-        return match refusal {
-            Refusal::Wait => Err(End::PutBack { wait: Duration::ZERO }),
-            Refusal::Skip(reason, detail) => Ok(LeaseResult::Skip { reason, detail }),
-            Refusal::Defer(reason, detail, fault) => {
+        return match blocked {
+            Blocked::Wait => Err(End::PutBack { wait: Duration::ZERO }),
+            Blocked::Skip(reason, detail) => Ok(LeaseResult::Skip { reason, detail }),
+            Blocked::Defer(reason, detail, fault) => {
                 Ok(LeaseResult::Defer { reason, detail, fault })
             }
-            Refusal::Clean(target) => Ok(LeaseResult::Clean { target }),
+            Blocked::Clean(target) => Ok(LeaseResult::Clean { target }),
         };
     }
     if lease.entry.kind == EntryKind::Page
@@ -487,7 +487,7 @@ fn retry(shared: &Shared, lease: &Lease, wait: Option<Duration>, failure: bool) 
     End::Retry { wait, failure }
 }
 
-enum Refusal {
+enum Blocked {
     Skip(SkipReason, String),
     Defer(SkipReason, String, Fault),
     Clean(Url),
@@ -501,14 +501,14 @@ async fn passes_host_files(
     shared: &Shared,
     lease: &Lease,
     place: &mut LeaseSlot,
-) -> Result<(), (Refusal, Source)> {
+) -> Result<(), (Blocked, Source)> {
     let source = ask_robots(shared, lease, place).await?;
     if lease.entry.kind == EntryKind::Page
         && shared.patience.obey_reservations
         && let Some(found) = place.server(shared.rules.reserved(shared, lease, source)).await
     {
         let source = if found.asked { Source::Lease } else { source };
-        return Err((Refusal::Skip(SkipReason::Reserved, found.detail), source));
+        return Err((Blocked::Skip(SkipReason::Reserved, found.detail), source));
     }
     Ok(())
 }
@@ -518,7 +518,7 @@ async fn ask_robots(
     shared: &Shared,
     lease: &Lease,
     place: &mut LeaseSlot,
-) -> Result<Source, (Refusal, Source)> {
+) -> Result<Source, (Blocked, Source)> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(Source::Known);
     }
@@ -527,39 +527,39 @@ async fn ask_robots(
         HostRule::Rules(rules)
             if source == Source::Other && rules.crawl_delay.is_some_and(|d| !d.is_zero()) =>
         {
-            Err(Refusal::Wait)
+            Err(Blocked::Wait)
         }
         HostRule::Rules(rules) => match rules.allows(&lease.entry.url) {
             (true, _) if shared.patience.obey_reservations && !rules.reservations.is_empty() => {
                 let detail = format!("robots.txt: {}", rules.reservations.join(", "));
-                Err(Refusal::Skip(SkipReason::Reserved, detail))
+                Err(Blocked::Skip(SkipReason::Reserved, detail))
             }
             (true, _) => {
-                rules.clean(&lease.entry.url).map_or(Ok(()), |url| Err(Refusal::Clean(url)))
+                rules.clean(&lease.entry.url).map_or(Ok(()), |url| Err(Blocked::Clean(url)))
             }
             (false, line) => {
                 let line = line.map_or(String::new(), |line| format!("robots.txt, line {line}"));
-                Err(Refusal::Skip(SkipReason::Robots, line))
+                Err(Blocked::Skip(SkipReason::Robots, line))
             }
         },
         // The pages of the host have the same certificate; the reason names the flags that accept it.
         HostRule::Unreachable(why) if why.kind == Some(Kind::Tls) => {
-            Err(Refusal::Skip(SkipReason::Tls, format!("robots.txt: {}", why.detail)))
+            Err(Blocked::Skip(SkipReason::Tls, format!("robots.txt: {}", why.detail)))
         }
         HostRule::Unreachable(why) => {
             let fault = if source == Source::Lease { Fault::None } else { Fault::Unasked };
             let why = format!("{}; tried again at the next run", why.detail);
-            Err(Refusal::Defer(SkipReason::RobotsUnreachable, why, fault))
+            Err(Blocked::Defer(SkipReason::RobotsUnreachable, why, fault))
         }
         HostRule::Refused => {
-            Err(Refusal::Skip(SkipReason::PrivateAddress, "not a public address".into()))
+            Err(Blocked::Skip(SkipReason::PrivateAddress, "not a public address".into()))
         }
-        HostRule::TooSlow(delay) => Err(Refusal::Skip(
+        HostRule::TooSlow(delay) => Err(Blocked::Skip(
             SkipReason::CrawlDelay,
             format!("robots.txt asks for {} s between requests", delay.as_secs()),
         )),
     };
-    passes.map(|()| source).map_err(|refusal| (refusal, source))
+    passes.map(|()| source).map_err(|blocked| (blocked, source))
 }
 
 fn validators(frontier: &dyn Frontier, url: &Url) -> Validators {

@@ -62,11 +62,9 @@ impl Judge {
             Admission::NoWebAddress | Admission::LeftToFeed | Admission::Repeats(_) => {
                 Judgement::NoWebAddress
             }
-            Admission::Refused(refusal) | Admission::LeftOut(refusal) => Judgement::Refused {
-                url: refusal.url,
-                reason: refusal.reason,
-                detail: refusal.detail,
-            },
+            Admission::Refused(skip) | Admission::LeftOut(skip) => {
+                Judgement::Refused { url: skip.url, reason: skip.reason, detail: skip.detail }
+            }
         }
     }
 }

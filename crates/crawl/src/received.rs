@@ -21,7 +21,7 @@ use super::answer::{Answer, Head, Key, NUMBERS, frame, key, lengths, parse};
 
 const HEADER: [u8; 16] = *b"hapax answers 1\n";
 /// Bytes of the request fingerprint, which follows the header.
-const WHOM: usize = 16;
+const REQUEST_FINGERPRINT: usize = 16;
 /// Version of the input of the request fingerprint.
 const REACH_VERSION: u32 = 1;
 /// Maximum bytes of all files. Answers beyond it would be requested again after a kill.
@@ -31,7 +31,7 @@ const MAX_BYTES: u64 = 256 << 20;
 pub(super) struct Received {
     folder: PathBuf,
     /// The request fingerprint: a hash of what answers depend on except the URL. Others' answers are not used.
-    whom: [u8; WHOM],
+    request_fingerprint: [u8; REQUEST_FINGERPRINT],
     max_bytes: u64,
     state: Mutex<State>,
 }
@@ -77,8 +77,9 @@ impl Received {
         let proxy = reach.proxy.as_ref().map(url::Url::as_str);
         let reach = (REACH_VERSION, &reach.user_agent, proxy, &reach.headers, reach.cookies);
         let reach = serde_json::to_string(&reach).unwrap_or_default();
-        let whom = url_key(&reach).to_le_bytes();
-        let received = Self { folder, whom, max_bytes: MAX_BYTES, state: Mutex::default() };
+        let request_fingerprint = url_key(&reach).to_le_bytes();
+        let received =
+            Self { folder, request_fingerprint, max_bytes: MAX_BYTES, state: Mutex::default() };
         let warn = |path: &Path, error: &io::Error| {
             tracing::warn!("{}: {error}. Its responses are requested again", path.display());
         };
@@ -87,7 +88,7 @@ impl Received {
                 for number in numbers {
                     let path = received.folder.join(number.to_string());
                     state.next = state.next.max(number.saturating_add(1));
-                    if let Err(error) = state.find(&path, whom, may_come) {
+                    if let Err(error) = state.find(&path, request_fingerprint, may_come) {
                         warn(&path, &error);
                     }
                 }
@@ -228,7 +229,7 @@ impl State {
                 let path = of.folder.join(self.next.to_string());
                 self.next = self.next.saturating_add(1);
                 let mut file = new_file(&path)?;
-                if let Err(error) = file.write_all(&[HEADER, of.whom].concat()) {
+                if let Err(error) = file.write_all(&[HEADER, of.request_fingerprint].concat()) {
                     self.unneeded.push(path);
                     return Err(error);
                 }
@@ -257,7 +258,8 @@ impl State {
     /// Ends the current file after an incomplete frame, which is cut off.
     fn give_up(&mut self) {
         if let Some((file, part)) = &self.writing {
-            let _ = file.set_len((HEADER.len() + WHOM) as u64 + part.bytes.load(Relaxed));
+            let _ = file
+                .set_len((HEADER.len() + REQUEST_FINGERPRINT) as u64 + part.bytes.load(Relaxed));
         }
         self.close();
     }
@@ -284,7 +286,7 @@ impl State {
     fn find(
         &mut self,
         path: &Path,
-        whom: [u8; WHOM],
+        request_fingerprint: [u8; REQUEST_FINGERPRINT],
         may_come: &dyn Fn(&str) -> bool,
     ) -> io::Result<()> {
         // Opening a pipe would block.
@@ -302,8 +304,8 @@ impl State {
         }
         self.bytes += end;
         let part = Arc::new(Part { path: path.to_owned(), bytes: AtomicU64::new(end) });
-        let ours = read_exact::<WHOM>(&mut input) == Some(whom);
-        let mut offset = (HEADER.len() + WHOM) as u64;
+        let ours = read_exact::<REQUEST_FINGERPRINT>(&mut input) == Some(request_fingerprint);
+        let mut offset = (HEADER.len() + REQUEST_FINGERPRINT) as u64;
         while ours
             && let Some(numbers) = read_exact::<NUMBERS>(&mut input)
             && let Some((length, head)) = lengths(&numbers)

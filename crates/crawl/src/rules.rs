@@ -7,7 +7,7 @@ use hapax_url::{Applied, GivenRules, Rejected, Scope, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
 
-use crate::admission::{Admission, Refusal};
+use crate::admission::{Admission, Skip};
 use crate::config::ScopeRules;
 use crate::error::{Error, Result};
 
@@ -100,7 +100,7 @@ impl Rules {
             Ok(normal) => normal,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
             Err(Rejected::Trap(what)) => {
-                return Admission::Refused(Refusal::new(url.clone(), SkipReason::Trap, what));
+                return Admission::Refused(Skip::new(url.clone(), SkipReason::Trap, what));
             }
         };
         let reason = if !self.in_scope(&normal) {
@@ -117,15 +117,15 @@ impl Rules {
             return Admission::Admitted(normal);
         };
         let detail = format!("at depth {depth}");
-        let refusal = Refusal { depth: Some(depth), ..Refusal::new(normal, reason, detail) };
-        Admission::Refused(refusal)
+        let skip = Skip { depth: Some(depth), ..Skip::new(normal, reason, detail) };
+        Admission::Refused(skip)
     }
 }
 
 /// Refuses a URL because of a given rule.
-pub(crate) fn by_rule(url: Url, depth: u16, rule: String) -> Refusal {
-    let refusal = Refusal::new(url, SkipReason::Exclude, "a rule of --rules skips it");
-    Refusal { depth: Some(depth), rule: Some(rule), ..refusal }
+pub(crate) fn by_rule(url: Url, depth: u16, rule: String) -> Skip {
+    let skip = Skip::new(url, SkipReason::Exclude, "a rule of --rules skips it");
+    Skip { depth: Some(depth), rule: Some(rule), ..skip }
 }
 
 /// Returns whether a list contains the host of a URL, with its port or without one (all ports).
@@ -150,8 +150,8 @@ mod tests {
         let rules = Rules::new(&scope, [&url("http://a.example/")]).unwrap();
         let admitted = |text: &str, depth| match rules.admit(&url(text), depth) {
             Admission::Admitted(url) => url.to_string(),
-            Admission::Refused(refusal) => {
-                format!("{} {}", refusal.reason, refusal.rule.unwrap_or_default())
+            Admission::Refused(skip) => {
+                format!("{} {}", skip.reason, skip.rule.unwrap_or_default())
             }
             other => format!("{other:?}"),
         };

@@ -1,4 +1,4 @@
-//! Bytes of memory that a page or sitemap takes while it waits for the commit thread.
+//! Estimates the memory that a page or sitemap takes while it waits for the commit thread, in bytes.
 
 use hapax_extract::{Document, Link};
 use hapax_fetch::{Response, Sitemap, SitemapPage};
@@ -7,7 +7,7 @@ use url::Url;
 
 use super::page::PageWork;
 
-/// KiB of pages and sitemaps that may wait for the commit thread, so that extraction continues during a commit.
+/// Maximum KiB of pages and sitemaps that may wait for the commit thread, so that extraction continues during a commit.
 pub(super) const ROOM_KIB: u32 = 16 << 10;
 
 pub(super) fn of_page(page: &PageWork) -> usize {
@@ -22,7 +22,7 @@ pub(super) fn of_page(page: &PageWork) -> usize {
 fn of_response(response: &Response) -> usize {
     let (raw, body) = (&response.raw, &response.body);
     let headers = response.headers.iter().map(|(name, value)| name.len() + value.len());
-    // Without an encoding both share the same memory.
+    // If the body is not compressed, `raw` and `body` share memory.
     let both = match raw.as_ptr() == body.as_ptr() {
         true => raw.len().max(body.len()),
         false => raw.len() + body.len(),
@@ -30,7 +30,7 @@ fn of_response(response: &Response) -> usize {
     both + headers.sum::<usize>()
 }
 
-/// A short page may have ten thousand links of thousands of bytes each.
+/// Counts text, links and images: a short page may have ten thousand links of thousands of bytes each.
 fn of_document(document: &Document) -> usize {
     let links = document.links.iter().map(|link| size_of::<Link>() + link.url.as_str().len());
     let images = document.images.iter().map(|image| of_url(&image.url) + image.alt.len());

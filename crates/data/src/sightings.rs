@@ -1,5 +1,5 @@
 //! How often, where and when the text of each kept page was seen: counted from the log, the decisions and the tables,
-//! which are authoritative after a kill, a restore, a recheck and a recrawl.
+//! which stay correct after a crash, a restore, a recheck and a recrawl.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,13 +17,14 @@ use crate::standing::Heads;
 /// The sightings of one kept page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sighted {
-    /// Number of discarded pages that it represents now, without redirects.
+    /// Number of discarded pages that it represents now, without redirects and parts.
     pub copies: u64,
     /// Number of distinct hosts (with their ports) of the page and these copies.
     pub hosts: u64,
     /// Number of distinct [sites](registrable_site) of the page and these copies.
     pub sites: u64,
-    /// Time of the first sighting (RFC 3339): the fetch of the page, or the log line of a copy.
+    /// Time of the first sighting (RFC 3339): the fetch of the page or of a copy that was once kept, or the log line of any
+    /// other copy.
     pub first_seen: String,
     /// Time of the last one.
     pub last_seen: String,
@@ -32,15 +33,15 @@ pub struct Sighted {
 /// One copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Copy {
-    /// The name of the kept page, see [`Corpus::representative`].
+    /// Number of the kept page; with several directories the hash of its URL. See [`Corpus::representative`].
     of: u64,
     host: u32,
-    /// Hash of its URL; 0 with one directory.
+    /// Hash of its URL, to count it once in several directories; 0 with one directory.
     key: u64,
     time: u64,
 }
 
-/// The copies of all kept pages: 32 bytes for each row of the logs.
+/// The copies of all kept pages: 32 bytes for each copy.
 #[derive(Debug)]
 pub struct Sightings {
     hosts: Vec<String>,
@@ -79,7 +80,7 @@ impl Sightings {
         }
         copies.sort_unstable();
         if corpus.is_joined() {
-            // A page that two workers discarded is one copy: `page` counts URLs.
+            // Two workers may discard one page. Equal entries are removed here; `page` merges those of different times.
             copies.dedup();
         }
         Ok(Self { hosts, copies, is_joined: corpus.is_joined() })
@@ -90,10 +91,10 @@ impl Sightings {
     /// # Complexity
     /// Logarithmic in the rows, linear in the copies of the page.
     pub fn page(&self, id: u64, url: &str, fetched: &str) -> Sighted {
-        let name = if self.is_joined { hash_of_url(url) } else { id };
-        let from = self.copies.partition_point(|copy| copy.of < name);
+        let page = if self.is_joined { hash_of_url(url) } else { id };
+        let from = self.copies.partition_point(|copy| copy.of < page);
         let rest = self.copies.get(from..).unwrap_or_default();
-        let copies = rest.get(..rest.partition_point(|copy| copy.of == name)).unwrap_or_default();
+        let copies = rest.get(..rest.partition_point(|copy| copy.of == page)).unwrap_or_default();
         let own =
             Url::parse(url).map(|url| (host_key(&url), registrable_site(&url))).unwrap_or_default();
         let mut sites = HashSet::from([own.1]);
@@ -125,7 +126,8 @@ impl Sightings {
     }
 }
 
-/// Returns the time of a copy. A page that was kept until another one replaced it was fetched before its line.
+/// Returns the time of a copy. A page that was kept and later replaced has its fetch time, which is earlier than that of its
+/// log line.
 fn first_time(heads: &Heads<'_>, row: &Row) -> Result<u64> {
     if !heads.rows.decisions.was_replaced(row.key()) {
         return Ok(row.time);
@@ -136,7 +138,7 @@ fn first_time(heads: &Heads<'_>, row: &Row) -> Result<u64> {
 
 /// Returns the site of a host as the log names it, with its port.
 fn site_of(host: &str) -> String {
-    // The log names the port of https, which is its default.
+    // The log includes port 443 of https hosts. Here the scheme is http, so it is removed.
     let host = host.strip_suffix(":443").unwrap_or(host);
     Url::parse(&format!("http://{host}/"))
         .map_or_else(|_| host.to_owned(), |url| registrable_site(&url))

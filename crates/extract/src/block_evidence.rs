@@ -63,7 +63,7 @@ impl Sums {
 
 /// Distance from an element up to the nearest element of each kind: 0 for the element itself.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Distances {
     marks: [u8; Marks::ALL.len()],
     content: u8,
     article: u8,
@@ -76,35 +76,35 @@ const FAR: u8 = 99;
 /// Added at the container: elements around it contain the text too.
 const BEYOND: u8 = 20;
 
-impl Way {
+impl Distances {
     const START: Self =
         Self { marks: [FAR; Marks::ALL.len()], content: FAR, article: FAR, branch: 0 };
 }
 
-/// Returns the [`Way`] of each element. Parents come before their children.
-fn ways(page: &Page, votes: &Votes) -> Vec<Way> {
-    let mut ways: Vec<Way> = Vec::with_capacity(page.elements.len());
+/// Returns the [`Distances`] of each element. Parents come before their children.
+fn distances(page: &Page, votes: &Votes) -> Vec<Distances> {
+    let mut distances: Vec<Distances> = Vec::with_capacity(page.elements.len());
     for (at, element) in page.elements.iter().enumerate() {
         if at == 0 {
-            ways.push(Way::START);
+            distances.push(Distances::START);
             continue;
         }
         let step = if at == votes.container { 1 + BEYOND } else { 1 };
         let further = |steps: u8| steps.saturating_add(step).min(FAR);
-        let above = ways.get(element.parent).copied().unwrap_or(Way::START);
-        let mut way = Way { branch: above.branch, ..Way::START };
-        for ((steps, above), mark) in way.marks.iter_mut().zip(above.marks).zip(Marks::ALL) {
+        let above = distances.get(element.parent).copied().unwrap_or(Distances::START);
+        let mut distance = Distances { branch: above.branch, ..Distances::START };
+        for ((steps, above), mark) in distance.marks.iter_mut().zip(above.marks).zip(Marks::ALL) {
             *steps = if element.marks.has(mark) { 0 } else { further(above) };
         }
-        way.content = if element.content { 0 } else { further(above.content) };
-        way.article = if element.article { 0 } else { further(above.article) };
+        distance.content = if element.content { 0 } else { further(above.content) };
+        distance.article = if element.article { 0 } else { further(above.article) };
         let outermost = above.branch == 0 || above.branch == votes.container;
         if outermost {
-            way.branch = at;
+            distance.branch = at;
         }
-        ways.push(way);
+        distances.push(distance);
     }
-    ways
+    distances
 }
 
 struct Row {
@@ -143,7 +143,7 @@ pub(crate) struct Witness<'a> {
     first_kept: usize,
     last_kept: usize,
     title_words: HashSet<&'a [u8], RandomState>,
-    ways: Vec<Way>,
+    distances: Vec<Distances>,
 }
 
 impl<'a> Witness<'a> {
@@ -178,7 +178,7 @@ impl<'a> Witness<'a> {
             first_kept,
             last_kept,
             title_words: words(&page.title).map(str::as_bytes).collect(),
-            ways: ways(page, votes),
+            distances: distances(page, votes),
             subtrees,
             signatures,
             whole,
@@ -187,13 +187,13 @@ impl<'a> Witness<'a> {
         }
     }
 
-    fn way(&self, element: usize) -> Way {
-        self.ways.get(element).copied().unwrap_or(Way::START)
+    fn distance(&self, element: usize) -> Distances {
+        self.distances.get(element).copied().unwrap_or(Distances::START)
     }
 
     /// Returns the outermost ancestor inside the container; outside of the container, the element itself.
     fn branch(&self, element: usize) -> usize {
-        if is_set(&self.votes.inside, element) { self.way(element).branch } else { element }
+        if is_set(&self.votes.inside, element) { self.distance(element).branch } else { element }
     }
 
     /// Returns the elements whose blocks say most about those of `element`: parent, grandparent, [`Self::branch`].
@@ -309,7 +309,7 @@ impl<'a> Witness<'a> {
     fn put_elements(&self, row: &mut Row, block: &RawBlock) {
         let Self { page, votes, whole, .. } = self;
         let container_sums = self.sums_of(votes.container);
-        let up = self.way(block.element);
+        let up = self.distance(block.element);
         up.marks.iter().for_each(|nearest| row.push(f64::from(*nearest)));
         row.push(f64::from(up.content));
         row.push(f64::from(up.article));

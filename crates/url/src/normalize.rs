@@ -226,7 +226,7 @@ fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
     let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
     let is_calendar =
         |segment: &&str| CALENDAR.iter().any(|word| segment.eq_ignore_ascii_case(word));
-    let leads_on = segments.iter().any(is_calendar);
+    let has_calendar = segments.iter().any(is_calendar);
     let far = |year: u32| year < NO_YEAR && year > *years.end();
     let year = |text: &&str| text.len() == 4 && number(text, 4).is_some_and(far);
     let below = |text: &&str, most: u32| number(text, 2).is_some_and(|n| (1..=most).contains(&n));
@@ -235,7 +235,7 @@ fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
             .windows(3)
             .any(|p| matches!(p, [y, m, d] if year(y) && below(m, 12) && below(d, 31)));
         let begun = || parts.windows(2).any(|p| matches!(p, [y, m] if year(y) && below(m, 12)));
-        whole || leads_on && begun()
+        whole || has_calendar && begun()
     };
     let (mut far_year, mut has_month) = (false, false);
     for (name, value) in
@@ -250,7 +250,7 @@ fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
         }
     }
     far_year && has_month
-        || leads_on && dated(&segments)
+        || has_calendar && dated(&segments)
         || segments.iter().any(|segment| dated(&segment.split(['-', '.']).collect::<Vec<_>>()))
 }
 

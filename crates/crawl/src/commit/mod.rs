@@ -24,7 +24,7 @@ use hapax_url::url_key;
 use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
-use crate::admission::Refusal;
+use crate::admission::Skip;
 use crate::ahead::Ahead;
 use crate::error::Result;
 use crate::event::{Event, Observer};
@@ -352,8 +352,8 @@ impl Committer {
     }
 
     /// Logs a URL that rules refuse.
-    pub(crate) fn skip_refused(&mut self, refusal: Refusal) -> Result<()> {
-        let Refusal { url, reason, detail, depth, sitemap, again, rule, from } = refusal;
+    pub(crate) fn skip_refused(&mut self, skip: Skip) -> Result<()> {
+        let Skip { url, reason, detail, depth, sitemap, again, rule, from } = skip;
         let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
         let flag = if rule.is_some() { Some("--rules".to_owned()) } else { line.flag.clone() };
         let from = from.into_iter().map(String::from).collect();

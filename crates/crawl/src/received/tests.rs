@@ -130,7 +130,7 @@ async fn a_file_that_was_cut_or_changed_gives_what_is_whole_and_nothing_else() {
     let bench = Bench::new();
     let received = bench.open();
     keep(&received, A, "one").await;
-    let first = bytes(&received) as usize + HEADER.len() + WHOM;
+    let first = bytes(&received) as usize + HEADER.len() + REQUEST_FINGERPRINT;
     keep(&received, B, "two").await;
     drop(received);
     let path = bench.path().join("0");
@@ -190,7 +190,7 @@ async fn a_frame_longer_than_all_that_is_kept_is_not_looked_at() {
     drop(received);
     let path = bench.path().join("0");
     let mut long = std::fs::read(&path).unwrap();
-    let at = HEADER.len() + WHOM;
+    let at = HEADER.len() + REQUEST_FINGERPRINT;
     long[at..at + 4].copy_from_slice(&(MAX_BYTES as u32 + 1).to_le_bytes());
     std::fs::write(&path, long).unwrap();
     // A sparse file of the length in the frame.

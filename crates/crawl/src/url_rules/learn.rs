@@ -14,7 +14,7 @@ const ALONE: u32 = 8;
 /// The same for segments and folders, which identify the page on most sites.
 const ALONE_IN_PATH: u32 = 16;
 /// Required number of duplicates that differ in this part and others, if no evidence is against the part.
-const TOGETHER: u32 = 16;
+const WITH_OTHERS: u32 = 16;
 /// Duplicates of fewer kept pages than this may all be one error page: then [`OF_FEW`] duplicates are required.
 const KEPT_PAGES: usize = 3;
 const OF_FEW: u32 = 16;
@@ -57,7 +57,7 @@ impl Evidence {
         let by_itself =
             self.alone >= needed(alone) && self.alone >= self.others.saturating_mul(FOR_EACH_OTHER);
         let all = self.alone + self.together;
-        by_itself || all >= needed(TOGETHER) && self.others + self.unclear == 0 && !in_path
+        by_itself || all >= needed(WITH_OTHERS) && self.others + self.unclear == 0 && !in_path
     }
 }
 

@@ -9,7 +9,7 @@ use hapax_warc::format_time;
 use url::Url;
 
 use super::Writer;
-use crate::admission::{Admission, Refusal};
+use crate::admission::{Admission, Skip};
 use crate::admit::{Knowledge, Stage, admit};
 use crate::commit::Outcome;
 use crate::error::{Error, Result};
@@ -46,9 +46,9 @@ impl Knowledge for Writer {
 }
 
 /// Logs a URL instead of which a given rule requests another one.
-pub(crate) fn rewritten(url: Url, depth: u16, to: &Url, rule: String) -> Refusal {
-    let refusal = Refusal::new(url, SkipReason::DustRule, format!("requested as {to}"));
-    Refusal { depth: Some(depth), rule: Some(rule), ..refusal }
+pub(crate) fn rewritten(url: Url, depth: u16, to: &Url, rule: String) -> Skip {
+    let skip = Skip::new(url, SkipReason::DustRule, format!("requested as {to}"));
+    Skip { depth: Some(depth), rule: Some(rule), ..skip }
 }
 
 impl Writer {
@@ -62,21 +62,21 @@ impl Writer {
             | Admission::NoWebAddress
             | Admission::Repeats(_)
             | Admission::LeftToFeed => Ok(()),
-            Admission::Refused(refusal) => self.refuse(refusal).map(drop),
-            Admission::LeftOut(refusal) => match self.frontier.mark(&refusal.url)? {
-                true => self.committer.skip_refused(refusal),
+            Admission::Refused(skip) => self.refuse(skip).map(drop),
+            Admission::LeftOut(skip) => match self.frontier.mark(&skip.url)? {
+                true => self.committer.skip_refused(skip),
                 false => Ok(()),
             },
         }
     }
 
     /// Logs a refused URL once, unless the frontier knows it. Returns whether a line was written.
-    pub(crate) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
-        let url = &refusal.url;
+    pub(crate) fn refuse(&mut self, skip: Skip) -> Result<bool> {
+        let url = &skip.url;
         let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
         if fresh {
             let page = self.dropped.source.as_ref().map(|source| source.page.clone());
-            self.committer.skip_refused(Refusal { from: refusal.from.or(page), ..refusal })?;
+            self.committer.skip_refused(Skip { from: skip.from.or(page), ..skip })?;
         }
         Ok(fresh)
     }

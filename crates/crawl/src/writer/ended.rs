@@ -9,7 +9,7 @@ use url::Url;
 
 use super::admission::rewritten;
 use super::{FIRST_MISS, Writer};
-use crate::admission::Refusal;
+use crate::admission::Skip;
 use crate::error::Result;
 use crate::page::Unread;
 use crate::rules::by_rule;
@@ -24,7 +24,7 @@ impl Writer {
     ) -> Result<End> {
         if lease.entry.kind != EntryKind::Probe {
             self.stats.host_failed(&lease.host);
-            self.committer.skip_refused(Refusal::of_lease(&lease.entry, reason, detail))?;
+            self.committer.skip_refused(Skip::of_lease(&lease.entry, reason, detail))?;
         }
         Ok(End::Done)
     }
@@ -37,8 +37,8 @@ impl Writer {
         bytes: Option<u64>,
     ) -> Result<End> {
         if lease.entry.kind == EntryKind::Page {
-            let refusal = Refusal::of_lease(&lease.entry, why.reason, why.detail.clone());
-            self.committer.skip_refused(refusal)?;
+            let skip = Skip::of_lease(&lease.entry, why.reason, why.detail.clone());
+            self.committer.skip_refused(skip)?;
             if let Some(bytes) = bytes {
                 self.committer.count_unused(Some(&lease.host), bytes);
             }
@@ -56,8 +56,8 @@ impl Writer {
         fault: Fault,
     ) -> Result<End> {
         if lease.entry.kind != EntryKind::Probe {
-            let refusal = Refusal::of_lease(&lease.entry, reason, detail.to_owned());
-            self.committer.skip_refused(Refusal { again: Some(Again::NextRun), ..refusal })?;
+            let skip = Skip::of_lease(&lease.entry, reason, detail.to_owned());
+            self.committer.skip_refused(Skip { again: Some(Again::NextRun), ..skip })?;
             return Ok(End::Defer { fault });
         }
         // A probe can be dropped.
@@ -78,8 +78,8 @@ impl Writer {
             }
         }
         self.stats.host_failed(&lease.host);
-        let refusal = Refusal::of_lease(&lease.entry, SkipReason::Http4xx, detail);
-        self.committer.skip_refused(refusal)?;
+        let skip = Skip::of_lease(&lease.entry, SkipReason::Http4xx, detail);
+        self.committer.skip_refused(skip)?;
         Ok(End::Done)
     }
 

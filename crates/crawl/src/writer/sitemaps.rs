@@ -12,7 +12,7 @@ use hapax_url::{Rejected, normalize};
 use hapax_warc::format_time;
 use url::Url;
 
-use crate::admission::{Admission, Refusal};
+use crate::admission::{Admission, Skip};
 use crate::sitemap_origin::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, SitemapOrigin};
 use crate::writer::Writer;
 
@@ -39,7 +39,7 @@ impl Writer {
                     let entry = Entry { recent, ..Entry::page(url, 1) };
                     self.queue_if_place(entry, Some(&from.url))?;
                 }
-                Admission::Refused(refusal) => refused.add(self, refusal, &from.url)?,
+                Admission::Refused(skip) => refused.add(self, skip, &from.url)?,
                 other => self.not_admitted(other)?,
             }
         }
@@ -48,15 +48,15 @@ impl Writer {
         for map in sitemap.maps {
             match self.admit_sitemap(&map, way) {
                 Admission::Admitted(map) => self.queue_listed(map, way, &from.url)?,
-                Admission::Refused(refusal) => refused.add(self, refusal, &from.url)?,
+                Admission::Refused(skip) => refused.add(self, skip, &from.url)?,
                 other => self.not_admitted(other)?,
             }
         }
         let url = from.url.as_str();
         for (reason, count) in refused.rest {
             let detail = format!("a sitemap, with further entries that are refused: {count}");
-            let rest = Refusal::new(from.url.clone(), reason, detail);
-            self.committer.skip_refused(Refusal { sitemap: Some(SitemapPart::Entries), ..rest })?;
+            let rest = Skip::new(from.url.clone(), reason, detail);
+            self.committer.skip_refused(Skip { sitemap: Some(SitemapPart::Entries), ..rest })?;
         }
         if sitemap.beyond + sitemap.unusable > 0 {
             let detail = format!(
@@ -114,18 +114,18 @@ impl Writer {
             Ok(map) => map,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
             Err(Rejected::Trap(what)) => {
-                return Admission::Refused(Refusal::new(map.clone(), SkipReason::Trap, what));
+                return Admission::Refused(Skip::new(map.clone(), SkipReason::Trap, what));
             }
         };
         if way.level > MAX_SITEMAP_DEPTH {
             let detail = format!("a sitemap below {MAX_SITEMAP_DEPTH} indexes");
-            let refusal = Refusal::new(map, SkipReason::Depth, detail);
-            Admission::Refused(Refusal { sitemap: Some(SitemapPart::TooDeep), ..refusal })
+            let skip = Skip::new(map, SkipReason::Depth, detail);
+            Admission::Refused(Skip { sitemap: Some(SitemapPart::TooDeep), ..skip })
         } else if self.rules.in_scope(&map) {
             Admission::Admitted(map)
         } else {
-            let refusal = Refusal::new(map, SkipReason::Scope, "a sitemap");
-            Admission::Refused(Refusal { sitemap: Some(SitemapPart::Whole), ..refusal })
+            let skip = Skip::new(map, SkipReason::Scope, "a sitemap");
+            Admission::Refused(Skip { sitemap: Some(SitemapPart::Whole), ..skip })
         }
     }
 
@@ -155,12 +155,12 @@ struct Refused {
 }
 
 impl Refused {
-    fn add(&mut self, writer: &mut Writer, refusal: Refusal, from: &Url) -> Result<()> {
+    fn add(&mut self, writer: &mut Writer, skip: Skip, from: &Url) -> Result<()> {
         if self.lines < MAX_REFUSED_LINES {
-            let refusal = Refusal { from: Some(from.clone()), ..refusal };
-            self.lines += u64::from(writer.refuse(refusal)?);
+            let skip = Skip { from: Some(from.clone()), ..skip };
+            self.lines += u64::from(writer.refuse(skip)?);
         } else {
-            *self.rest.entry(refusal.reason).or_default() += 1;
+            *self.rest.entry(skip.reason).or_default() += 1;
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use hapax_extract::{for_each_word, is_cjk, is_mark, is_referring, plain_name};
 use crate::difference::is_number;
 use crate::evidence::HASH;
 
-/// Minimum share of equal words at both ends of two names with one pattern.
+/// Minimum share of words in the common beginning and end of two names with one pattern.
 const FRAME: f64 = 0.4;
-/// Minimum share of a heading's words in a title of the page. A title with fewer is that of the whole site.
+/// Minimum share of a heading's words in the title, or of a title's words in the text. A title with fewer is that of the
+/// whole site.
 const KNOWN: f64 = 0.5;
 /// Maximum number of words read from a name.
 const MAX_NAME: usize = 64;
@@ -49,10 +50,11 @@ impl NameRelation {
 /// The words of a name. Names with the same words are equal, whatever stands between them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Name {
+    /// The words without separators.
     text: String,
     /// Byte range of each word in `text`.
     places: Vec<Range<usize>>,
-    /// Indexes of the words that begin a part, after a dash, colon or bracket.
+    /// Index of the first word of each part, see [`parts`].
     parts: Vec<usize>,
     pub(super) words: Vec<u64>,
 }
@@ -146,8 +148,8 @@ impl Name {
         self.words.get(..end).unwrap_or_default()
     }
 
-    /// Returns the number that differs, twice or more, if nothing else does: the edition in "Icon (Java SE 17 & JDK
-    /// 17)".
+    /// Returns both numbers, if the names differ only in one number that occurs at least twice: the edition in "Icon (Java
+    /// SE 17 & JDK 17)".
     fn edition(&self, other: &Self) -> Option<[String; 2]> {
         let mut pairs = self.words.iter().zip(&other.words).enumerate();
         let mut replaced: Option<(usize, u64, u64)> = None;
@@ -201,7 +203,7 @@ fn relation(
 ) -> (NameRelation, [&Name; 2]) {
     let headings = [&one.heading, &other.heading];
     let titles = if one_site { [&one.title, &other.title] } else { [&one.alone, &other.alone] };
-    let (good, good_other) = (one.is_good(), other.is_good());
+    let (good, good_other) = (one.title_contains_heading(), other.title_contains_heading());
     let headed = headings.iter().all(|name| !name.is_empty());
     let titled = titles.iter().all(|name| !name.is_empty());
     if !titled {
@@ -216,7 +218,7 @@ fn relation(
         }
         _ => false,
     };
-    let titled_heading = one.is_titled() || other.is_titled();
+    let titled_heading = one.title_shares_heading() || other.title_shares_heading();
     if headed && headings[0] == headings[1] && titled_heading && !of_kind {
         return (NameRelation::Same, headings);
     }
@@ -234,7 +236,7 @@ fn relation(
         return match of_names(headings) {
             (NameRelation::Pattern, names) if !replaced => (NameRelation::Same, names),
             (NameRelation::Pattern, names) if good && good_other => (NameRelation::Pattern, names),
-            _ if one.is_titled() || other.is_titled() || one.is_file => {
+            _ if one.title_shares_heading() || other.title_shares_heading() || one.is_file => {
                 (NameRelation::Same, titles)
             }
             (NameRelation::Other, _) if speaks(0) && speaks(1) => (NameRelation::Same, titles),
@@ -257,7 +259,8 @@ fn relation(
     of_names(if headed && good && good_other && !of_kind { headings } else { titles })
 }
 
-/// Returns whether a title is a file name, such as `class-and-style.md`.
+/// Returns whether a title looks like a file name, such as `class-and-style.md`: without spaces, and with a lower-case
+/// extension of one to five letters.
 fn names_file(title: &str) -> bool {
     let ending = title.trim().rsplit_once('.').map(|(_, ending)| ending);
     !title.trim().contains(char::is_whitespace)
@@ -282,7 +285,7 @@ fn of_names(names: [&Name; 2]) -> (NameRelation, [&Name; 2]) {
     (relation, names)
 }
 
-/// Removes a leading "Chapter 62.", whose number may differ between editions.
+/// Removes a leading label and number, such as "Chapter 62." or "Section 4:". The number may differ between editions.
 fn without_chapter(text: &str) -> &str {
     let Some((word, rest)) = text.trim_start().split_once(char::is_whitespace) else { return text };
     let Some((number, rest)) = rest.trim_start().split_once(char::is_whitespace) else {
@@ -295,7 +298,8 @@ fn without_chapter(text: &str) -> &str {
     if chapter && numbered && !rest.trim().is_empty() { rest } else { text }
 }
 
-/// Splits a name at brackets, and at punctuation beside a space or CJK character. `std::net` and `time_t` stay whole.
+/// Splits a name at opening brackets, and at dashes, colons and similar signs beside a space or CJK character. Commas,
+/// periods, quotes and `& / + # % ! ?` do not split, and `std::net` and `time_t` stay whole.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(name);
     std::iter::from_fn(move || {
@@ -354,18 +358,18 @@ impl Names {
     }
 
     /// Returns whether the title contains the heading.
-    fn is_good(&self) -> bool {
+    fn title_contains_heading(&self) -> bool {
         self.title.contains(&self.heading)
     }
 
     /// Returns whether the title has at least half of the heading's words.
-    fn is_titled(&self) -> bool {
+    fn title_shares_heading(&self) -> bool {
         let known = self.heading.words.iter().filter(|word| self.title.words.contains(word));
         !self.heading.is_empty() && known.count() as f64 >= KNOWN * self.heading.words.len() as f64
     }
 }
 
-/// Two names, and the words of each that replace those of the other.
+/// Two names, and the range of words in each that differs: all words without a pattern.
 pub(super) struct Named<'n> {
     pub(super) relation: NameRelation,
     pub(super) names: [&'n Name; 2],

@@ -237,8 +237,10 @@ const TIME_ELSEWHERE: &[&str] = &[
 
 /// Maximum number of words in a line of dates or counters.
 const LONGEST: usize = 48;
-/// Maximum number of other words in such a line, and minimum number of numbers in a date without a word of time.
-const FEW: usize = 3;
+/// Maximum number of other words in such a line.
+const MAX_OTHER_WORDS: usize = 3;
+/// Minimum number of numbers in a date without a word of time.
+const MIN_DATE_NUMBERS: usize = 3;
 /// Number of digits of a year.
 const YEAR: usize = 4;
 /// Maximum of the numbers in a date except years: days, hours, minutes.
@@ -292,14 +294,14 @@ pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Optio
     }
     let others =
         words.clone().filter(|word| !is_number(word) && !is_time(word) && !is_counting(word));
-    if others.count() > FEW {
+    if others.count() > MAX_OTHER_WORDS {
         return None;
     }
     let timed = words.clone().any(is_time);
     let dated = words.clone().filter(|word| is_number(word)).all(is_of_date);
     if words.clone().any(is_counting) {
         Some(PartKind::Counter)
-    } else if dated && (timed || numbers >= FEW) {
+    } else if dated && (timed || numbers >= MIN_DATE_NUMBERS) {
         Some(PartKind::Date)
     } else {
         None

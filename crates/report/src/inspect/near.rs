@@ -18,7 +18,7 @@ use crate::text::{counted, escape, number};
 /// Smallest similarity of a closest page without another request.
 const SIMILARITY: f64 = 0.3;
 /// Pages of a repeated value that are listed.
-const FEW: usize = 10;
+const MAX_LISTED: usize = 10;
 /// The last page of the list: each one reads the lines before it.
 const MAX_PAGE: usize = 200;
 
@@ -167,8 +167,8 @@ fn item(miss: &NearMiss, dirs: (usize, usize)) -> Markup {
         html! {
             div { b { (escape(&same.text)) } }
             div.meta { span { "the same " (name) " on " (counted(same.pages as u64, "page")) } }
-            ul { @for page in same.listed.iter().take(FEW) { li { (kept(page)) } } }
-            @if same.pages > FEW { p.dim { "and " (number((same.pages - FEW) as u64)) " more" } }
+            ul { @for page in same.listed.iter().take(MAX_LISTED) { li { (kept(page)) } } }
+            @if same.pages > MAX_LISTED { p.dim { "and " (number((same.pages - MAX_LISTED) as u64)) " more" } }
         }
     };
     html! {

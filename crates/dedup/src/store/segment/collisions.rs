@@ -1,7 +1,8 @@
-//! Collision buckets: keys that share one bucket of a segment's table.
+//! Collision buckets: buckets of a segment's key table with more than [`MAX_BUCKET`] entries.
 //!
 //! The stored hash of keys is part of the format and publicly known, so an attacker can choose keys that fall into
-//! one bucket. Such a bucket is sorted by a random hash at its first use.
+//! one bucket. At its first look-up, such a bucket is sorted in memory by a hash with a random seed, and then searched by
+//! bisection.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::store::keys::KeyHasher;
 
-/// The most entries of an ordinary bucket; by chance a bucket has four to eight.
-pub(super) const COLLISIONS: usize = 64;
+/// Maximum number of entries of an ordinary bucket, which usually has four to eight.
+pub(super) const MAX_BUCKET: usize = 64;
 
 type Sorted = Arc<[(u64, u32)]>;
 
-/// The collision buckets found so far: 16 bytes per row.
+/// The collision buckets found so far: 16 bytes for each of their entries.
 #[derive(Debug, Default)]
 pub(super) struct Collisions {
     any: AtomicBool,
@@ -24,8 +25,8 @@ pub(super) struct Collisions {
 }
 
 impl Collisions {
-    /// Returns the rows of a bucket that may have this key, in ascending order; `None` if the bucket is not sorted
-    /// yet.
+    /// Returns the rows whose random hash equals that of the key, in ascending order; the caller compares the keys. `None`
+    /// if the bucket is not sorted yet.
     pub(super) fn rows(&self, bucket: usize, key: &[u8]) -> Option<Vec<u32>> {
         if !self.any.load(Ordering::Acquire) {
             return None;
@@ -39,6 +40,10 @@ impl Collisions {
         Some(equal.map(|entry| entry.1).collect())
     }
 
+    /// Sorts the rows of a bucket by the random hash of their keys.
+    ///
+    /// # Errors
+    /// If a key cannot be read.
     pub(super) fn add<'a>(
         &self,
         bucket: usize,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use self::blocks::Checked;
 use self::build::LISTED;
-use self::collisions::{COLLISIONS, Collisions};
+use self::collisions::{Collisions, MAX_BUCKET};
 use self::footer::Footer;
 use super::columns::{COLUMNS, Column, Columns};
 use super::memtable::digest_key;
@@ -310,7 +310,7 @@ impl Segment {
             None => {
                 let entries = self.footer.by_key.bucket_of(&self.data, 0, key.stored())?;
                 let entries = entries.iter().map(|entry| u64::from_le_bytes(*entry));
-                if entries.len() > COLLISIONS {
+                if entries.len() > MAX_BUCKET {
                     let all = entries.map(|entry| entry as u32);
                     self.collisions.add(bucket, all, |row| self.key(row as usize))?;
                     self.collisions.rows(bucket, key.bytes).unwrap_or_default()
