@@ -67,6 +67,7 @@ mod webzoo;
 mod reservations;
 // Feeds from crawl to crawl.
 mod feed;
+mod feed_dates;
 // The local web page, by hand and in a browser.
 mod browser;
 mod inspect;

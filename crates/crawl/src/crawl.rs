@@ -284,7 +284,7 @@ impl Crawl {
         committer.seeds = Seeds::read(&*frontier, &starts)?;
         let url_rules = Arc::new(UrlRules::read(&*frontier)?);
         let looks = recrawl || committer.look.on;
-        committer.look.prepare(due, config.revisits.pace());
+        committer.look.prepare(due, &config.revisits);
         // A recrawl of due pages reads sitemaps once a day.
         let all = !committer.look.due || is_daily(&*frontier, unix_now())?;
         let shared = shared_by_tasks(

@@ -14,8 +14,11 @@ use crate::page::PageWork;
 use crate::trust::{DATES, HEADERS, learn, trust};
 use crate::visits::{DateClaim, Seen, Visits, unix_now};
 
-/// A claim is checked by a visit within two days. A later change does not make it wrong.
-const CHECKED: u64 = 2 * 86_400;
+/// Seconds within which a visit checks a claim that the page has changed. A later change does not make it right.
+const CHECKED_CHANGED: u64 = 2 * 86_400;
+/// The same for a claim that it has not changed, because a change after the claim does not make it wrong. Runs read
+/// sitemaps and feeds before the pages that are due.
+const CHECKED_SAME: u64 = 3600;
 
 impl Committer {
     /// Returns the validators of a known page before it is decided about.
@@ -37,13 +40,14 @@ impl Committer {
     }
 
     /// Records the date that a sitemap or feed gives for a known page. If the site's dates proved right, a newer date than
-    /// that of the last visit makes the page due, and an older one counts as a visit.
-    pub(crate) fn dated(&self, url: &Url, changed: &str) -> Result<()> {
+    /// that of the last visit makes the page due, and an older one counts as a visit. Returns whether a newer date makes
+    /// it due now.
+    pub(crate) fn dated(&self, url: &Url, changed: &str) -> Result<bool> {
         let Some(frontier) = self.frontier.as_ref().filter(|_| self.look.due) else {
-            return Ok(());
+            return Ok(false);
         };
-        let Some(id) = self.store.id_of(url.as_str().as_bytes())? else { return Ok(()) };
-        let Some(record) = self.store.record(id)? else { return Ok(()) };
+        let Some(id) = self.store.id_of(url.as_str().as_bytes())? else { return Ok(false) };
+        let Some(record) = self.store.record(id)? else { return Ok(false) };
         let visits = Visits::read(&**frontier, url.as_str())?;
         let mut visits = visits.unwrap_or_else(|| Visits::of_record(record.time));
         let now = unix_now();
@@ -53,15 +57,20 @@ impl Committer {
         let believed = trust(&**frontier, url, DATES)?.believes(claimed);
         visits.claim = Some(DateClaim { changed: claimed, believed, at: now });
         visits.write(&**frontier, url.as_str());
-        self.stats.due_at(visits.due(now, &self.look.pace));
-        Ok(())
+        let due = visits.due(now, &self.look.pace);
+        let is_due = claimed && believed && due <= now;
+        if !is_due {
+            self.stats.due_at(due);
+        }
+        Ok(is_due)
     }
 
     /// Compares what a visit showed with the date that a sitemap gave.
     pub(crate) fn check_date(&self, url: &str, visits: &Visits, seen: Seen) -> Result<()> {
         let (Some(frontier), Some(claim)) = (&self.frontier, visits.claim) else { return Ok(()) };
         let is_answer = matches!(seen, Seen::Same | Seen::Changed);
-        if !is_answer || unix_now().saturating_sub(claim.at) > CHECKED {
+        let most = if claim.changed { CHECKED_CHANGED } else { CHECKED_SAME };
+        if !is_answer || unix_now().saturating_sub(claim.at) > most {
             return Ok(());
         }
         let Ok(url) = Url::parse(url) else { return Ok(()) };

@@ -20,7 +20,6 @@ use hapax_warc::{WarcOptions, Writer};
 use super::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use super::{Committer, HOST_PAGES, Parts};
 use crate::archive_index::ArchiveIndex;
-use crate::config::Revisits;
 use crate::error::{Error, Result};
 use crate::event::Observer;
 use crate::intact;
@@ -57,6 +56,7 @@ impl Committer {
         let knows_skipped =
             intact::knows_skipped(data, frontier.as_deref(), is_new, parts.has_seeds)?;
         let logs = open_logs(data, parts, &pages, knows_skipped.then_some(&skips))?;
+        let look = SecondLook::of(&skips);
         stats.restore(pages.counts, skips.counts);
         stats.set_baseline(skips.baseline.filter(|_| skips.recrawl));
         stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
@@ -77,6 +77,7 @@ impl Committer {
             sites: open_sites(data, parts, pages.sites, is_new),
             references: Arc::clone(&parts.against),
             named: BTreeMap::new(),
+            look,
             run: Run {
                 moved_seeds: skips.moved_seeds,
                 seed_fetched: skips.seed_fetched,
@@ -84,19 +85,6 @@ impl Committer {
                 finished: skips.finished,
                 before: Duration::from_millis(skips.elapsed_ms),
                 started: Instant::now(),
-            },
-            look: SecondLook {
-                on: skips.recrawl,
-                renewed: HashSet::new(),
-                under_way: skips.looking,
-                fetched_before: skips.looked_at_before,
-                due: skips.due,
-                changed: false,
-                change: None,
-                seen: None,
-                since: None,
-                pace: Revisits::default().pace(),
-                rows: None,
             },
             seeds: Seeds::default(),
             hosts: pages.hosts,

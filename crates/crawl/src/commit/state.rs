@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use hapax_data::{Committed, Decisions, EventLog, Log, Rows, TextChange};
+use hapax_data::{Committed, Decisions, EventLog, Log, Rows, SkipPosition, TextChange};
 use hapax_extract::jieba;
 use hapax_frontier::revisit::Pace;
 use hapax_index::{Index, Searcher, StoredPage};
 use hapax_warc::{Location, Writer};
 
 use crate::archive_index::ArchiveIndex;
+use crate::config::Revisits;
 use crate::visits::Seen;
 
 /// Maximum number of pages whose location is kept in memory. Older ones are looked up in the index.
@@ -107,15 +108,36 @@ pub(crate) struct SecondLook {
     pub(crate) seen: Option<Seen>,
     pub(crate) since: Option<u64>,
     pub(crate) pace: Pace,
+    pub(crate) budgets: Revisits,
     /// The rows of the log; opened when a known page has changed.
     pub(crate) rows: Option<Rows>,
 }
 
 impl SecondLook {
+    /// Continues the recrawl of an earlier run, if there was one.
+    pub(crate) fn of(before: &SkipPosition) -> Self {
+        let revisits = Revisits::default();
+        Self {
+            on: before.recrawl,
+            renewed: HashSet::new(),
+            under_way: before.looking,
+            fetched_before: before.looked_at_before,
+            due: before.due,
+            changed: false,
+            change: None,
+            seen: None,
+            since: None,
+            pace: revisits.pace(),
+            budgets: revisits,
+            rows: None,
+        }
+    }
+
     /// Sets what the flags of the run say. An interrupted recrawl of due pages goes on as one.
-    pub(crate) fn prepare(&mut self, due: bool, pace: Pace) {
+    pub(crate) fn prepare(&mut self, due: bool, revisits: &Revisits) {
         self.due |= due;
-        self.pace = pace;
+        self.pace = revisits.pace();
+        self.budgets = revisits.clone();
     }
 }
 

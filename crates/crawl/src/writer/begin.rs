@@ -176,11 +176,7 @@ impl Writer {
                 let url =
                     std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
                 let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
-                // Keep the depth: otherwise its links would seem closer to a seed.
-                let depth = match self.rules.have_depth() {
-                    true => self.committer.depth_of(url.as_str())?,
-                    false => u16::from(!self.seeds.contains(&url)),
-                };
+                let depth = self.known_depth(&url)?;
                 let Admission::Admitted(url) = self.rules.admit(&url, depth) else { continue };
                 wanted += 1;
                 // In this order at any depth: a copy is compared with what is kept now.
@@ -199,10 +195,7 @@ impl Writer {
             gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));
         })?;
         for url in gone {
-            let depth = match self.rules.have_depth() {
-                true => self.committer.depth_of(url.as_str())?,
-                false => u16::from(!self.seeds.contains(&url)),
-            };
+            let depth = self.known_depth(&url)?;
             if let Admission::Admitted(url) = self.rules.admit(&url, depth) {
                 self.frontier.push_again(Entry::page(url, depth))?;
             }

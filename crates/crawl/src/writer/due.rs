@@ -21,6 +21,8 @@ use crate::writer::Writer;
 
 /// Most visits of one run. The rest follows in the next one, which a watch begins at once.
 const MOST_DUE: usize = 10_000;
+/// Value of a visit after the longest interval, in seconds. Other values are smaller.
+const OVERDUE: f64 = 1e12;
 /// Pages from which the pace of a budget is computed.
 const SAMPLE: u64 = 1000;
 /// Sites whose budgets are remembered from one run to the next.
@@ -92,6 +94,12 @@ pub(crate) fn is_daily(frontier: &dyn Frontier, now: u64) -> Result<bool> {
     let note = frontier.note_of(ALL, DAILY)?.and_then(|note| note.try_into().ok());
     let last = note.map(u64::from_le_bytes);
     Ok(last.is_none_or(|last| now >= last.saturating_add(DAY) || last > now + DAY))
+}
+
+/// Returns the seconds until all budgets have visits again.
+fn refill(quotas: &[&mut Quota]) -> u64 {
+    let waits = quotas.iter().filter(|quota| !quota.wait().is_zero()).map(|quota| quota.refill());
+    waits.max().unwrap_or_default().as_secs() + 1
 }
 
 impl Writer {
@@ -173,11 +181,7 @@ impl Writer {
             self.stats.due_at(due);
             return Ok(());
         }
-        // Keep the depth: otherwise its links would seem closer to a seed.
-        let depth = match self.rules.have_depth() {
-            true => self.committer.depth_of(url.as_str())?,
-            false => u16::from(!self.seeds.contains(url)),
-        };
+        let depth = self.known_depth(url)?;
         let Admission::Admitted(url) = self.rules.admit(url, depth) else { return Ok(()) };
         // Its host did not answer: the visit is paid for.
         if self.frontier.is_waiting(url.as_str())? {
@@ -189,6 +193,7 @@ impl Writer {
             1 => f64::MAX,
             // A late test shows nothing.
             _ if self.committer.look.pace.is_test(&visits.belief) => f64::MAX / 2.0,
+            _ if elapsed >= self.committer.look.pace.max => OVERDUE + elapsed.as_secs_f64(),
             _ => visits.belief.value_of_visit(elapsed),
         };
         let entry = Entry { recent: true, ..Entry::page(url, depth) };
@@ -216,20 +221,19 @@ impl Writer {
                 site = sites.get_mut(&name);
             }
             let mut quotas: Vec<&mut Quota> = all.iter_mut().chain(site).collect();
-            let wait = quotas.iter().map(|quota| quota.wait()).max().unwrap_or_default();
-            if wait.is_zero() {
+            let has_visits = quotas.iter().all(|quota| quota.wait().is_zero());
+            if has_visits {
                 for quota in &mut quotas {
                     quota.take();
                 }
             }
-            match wait.is_zero() {
+            match has_visits {
                 true => chosen.push(due),
-                false => self.stats.due_at(now.saturating_add(wait.as_secs() + 1)),
+                false => self.stats.due_at(now.saturating_add(refill(&quotas))),
             }
         }
         for (site, quota) in all.map(|quota| (ALL.to_owned(), quota)).into_iter().chain(sites) {
-            let note = [quota.left.to_le_bytes(), now.to_le_bytes()].concat();
-            self.frontier.note(&site, QUOTA, note);
+            self.save_quota(&site, &quota, now);
         }
         // A copy is compared with what is kept now, so it follows the kept pages.
         chosen.sort_by_key(|due| due.class);
@@ -238,6 +242,46 @@ impl Writer {
             queued += u64::from(self.frontier.push_again(due.entry)?);
         }
         Ok(queued)
+    }
+
+    /// Queues a known page whose site says that it has changed and is believed, if the budgets have a visit left.
+    pub(crate) fn visit_changed(&self, url: &Url) -> Result<()> {
+        if self.frontier.is_waiting(url.as_str())? {
+            return Ok(());
+        }
+        let (now, site) = (unix_now(), registrable_site(url));
+        let budgets = &self.committer.look.budgets;
+        let mut quotas: Vec<(&str, Quota)> = Vec::new();
+        for (subject, per_day) in [(ALL, budgets.per_day), (site.as_str(), budgets.per_site)] {
+            if let Some(per_day) = per_day {
+                quotas.push((subject, self.quota(subject, per_day, now)?));
+            }
+        }
+        if !quotas.iter().all(|(_, quota)| quota.wait().is_zero()) {
+            let quotas: Vec<&mut Quota> = quotas.iter_mut().map(|(_, quota)| quota).collect();
+            self.stats.due_at(now.saturating_add(refill(&quotas)));
+            return Ok(());
+        }
+        for (subject, mut quota) in quotas {
+            quota.take();
+            self.save_quota(subject, &quota, now);
+        }
+        let depth = self.known_depth(url)?;
+        self.frontier.push_again(Entry { recent: true, ..Entry::page(url.clone(), depth) })?;
+        Ok(())
+    }
+
+    /// Returns the depth of a known page. With another one its links would seem closer to a seed.
+    pub(super) fn known_depth(&self, url: &Url) -> Result<u16> {
+        match self.rules.have_depth() {
+            true => self.committer.depth_of(url.as_str()),
+            false => Ok(u16::from(!self.seeds.contains(url))),
+        }
+    }
+
+    fn save_quota(&self, subject: &str, quota: &Quota, now: u64) {
+        let note = [quota.left.to_le_bytes(), now.to_le_bytes()].concat();
+        self.frontier.note(subject, QUOTA, note);
     }
 
     /// Returns what a budget has left now.

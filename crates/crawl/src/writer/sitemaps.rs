@@ -33,8 +33,9 @@ impl Writer {
             let recent = since.as_str() <= changed && changed < until.as_str();
             match self.admit(&page.url, 1)? {
                 Admission::Admitted(url) => {
-                    if !changed.is_empty() && changed < until.as_str() {
-                        self.committer.dated(&url, changed)?;
+                    let has_date = !changed.is_empty() && changed < until.as_str();
+                    if has_date && self.committer.dated(&url, changed)? {
+                        self.visit_changed(&url)?;
                     }
                     let entry = Entry { recent, ..Entry::page(url, 1) };
                     self.queue_if_place(entry, Some(&from.url))?;

@@ -79,11 +79,10 @@ impl RateBelief {
         terms.map(|(share, rate)| share * super::grid::changed(rate, time)).sum()
     }
 
-    /// Returns the value of a visit after a time without one, in seconds of freshness. It grows with the time.
+    /// Returns the value of a visit after a time without one, in seconds of freshness. It grows with the time. Times below
+    /// ten seconds and above ten years have the values of these.
     pub fn value_of_visit(&self, elapsed: Duration) -> f64 {
-        let time = elapsed.as_secs_f64();
-        let terms = self.probabilities().into_iter().zip(TABLES.rates);
-        terms.map(|(share, rate)| share * super::grid::value(rate, time)).sum()
+        super::grid::value_after(&self.probabilities(), elapsed.as_secs_f64())
     }
 
     /// Returns the number of changes per second: the mean of the logarithm's distribution.
@@ -189,6 +188,21 @@ mod tests {
                 let at = |time: f64| belief.probability_of_change(Duration::from_secs_f64(time));
                 prop_assert!(at(time * 0.98) <= odds && odds <= at(time * 1.02));
             }
+        }
+
+        #[test]
+        fn the_value_of_the_tables_agrees_with_the_formula(
+            visits in proptest::collection::vec((1u64..4_000_000, any::<bool>()), 0..20),
+            time in 20.0f64..3e8,
+        ) {
+            let mut belief = RateBelief::default();
+            for (seconds, changed) in visits {
+                belief.observe(Duration::from_secs(seconds), changed);
+            }
+            let terms = belief.probabilities().into_iter().zip(TABLES.rates);
+            let exact: f64 = terms.map(|(share, rate)| share * super::super::grid::value(rate, time)).sum();
+            let value = belief.value_of_visit(Duration::from_secs_f64(time));
+            prop_assert!((value / exact - 1.0).abs() < 0.01, "{value} {exact}");
         }
 
         #[test]

@@ -17,14 +17,6 @@ const TESTS: f64 = 0.2;
 /// Rounds of fitting value and tests to each other.
 const ROUNDS: u32 = 3;
 
-/// Returns the visits per second of all pages at a pace.
-pub fn visits_per_second<'a>(
-    pace: &Pace,
-    beliefs: impl IntoIterator<Item = &'a RateBelief>,
-) -> f64 {
-    beliefs.into_iter().map(|belief| pace.interval(belief).as_secs_f64().recip()).sum()
-}
-
 impl Pace {
     /// Returns the pace at which pages take `budget` visits per second, tests included. Without tests it takes at most
     /// the budget; its value is 0 if the budget suffices for any.
@@ -92,6 +84,8 @@ pub struct Quota {
 }
 
 const DAY: f64 = 86_400.0;
+/// What is left of one visit may be smaller by the error of sums.
+const ROUNDING: f64 = 1e-6;
 
 impl Quota {
     /// Makes a quota with the visits of one hour, but at least one.
@@ -107,14 +101,21 @@ impl Quota {
 
     /// Takes one visit. Returns whether one was left.
     pub fn take(&mut self) -> bool {
-        let is_left = self.left >= 1.0;
+        let is_left = self.left >= 1.0 - ROUNDING;
         self.left -= if is_left { 1.0 } else { 0.0 };
         is_left
     }
 
+    /// Returns the time until the visits of a quarter of an hour are left, or one visit if that is more. A run for each visit
+    /// would look at all pages too often.
+    pub fn refill(&self) -> Duration {
+        let batch = (self.per_day / 96.0).max(1.0).min(self.per_day.max(1.0));
+        Self { left: self.left - batch + 1.0, ..*self }.wait()
+    }
+
     /// Returns the time until a visit is left.
     pub fn wait(&self) -> Duration {
-        let lacking = (1.0 - self.left).max(0.0) * DAY / self.per_day.max(1e-9);
+        let lacking = (1.0 - ROUNDING - self.left).max(0.0) * DAY / self.per_day.max(1e-9);
         Duration::from_secs_f64(lacking.min(10.0 * 365.0 * DAY))
     }
 }
@@ -146,8 +147,14 @@ mod tests {
             let visits: f64 = seconds.map(f64::recip).sum();
             prop_assert!(visits <= budget * 1.01, "{visits} of {budget}");
             // Tests take at most their share, and come on top of the rest.
-            let all = visits_per_second(&pace, &beliefs);
-            prop_assert!(all <= visits + budget * TESTS * 1.01, "{all}, {visits} of {budget}");
+            let tests = beliefs.iter().filter_map(|b| pace.test(&b.probabilities(), b.visits()));
+            let tests: f64 = tests.filter(|test| test.doubt < pace.tested).map(|test| test.load).sum();
+            prop_assert!(tests <= budget * TESTS * 1.01, "{tests}, {visits} of {budget}");
+            // Pages are due before their turn.
+            for belief in &beliefs {
+                let (due, turn) = (pace.interval(belief).as_secs_f64(), pace.seconds(&belief.probabilities()));
+                prop_assert!(due <= turn + 1e-6, "{due} {turn}");
+            }
             let is_used = visits >= budget * (1.0 - TESTS) * 0.97;
             prop_assert!(pace.value == Some(0.0) || is_used, "{visits} of {budget}");
         }
@@ -157,11 +164,19 @@ mod tests {
     fn a_quota_saves_up_the_visits_of_at_most_one_day() {
         let mut quota = Quota::new(48.0);
         assert!(quota.take() && quota.take() && !quota.take());
-        assert_eq!(quota.wait(), Duration::from_secs(1800));
+        assert_eq!(quota.wait().as_secs_f64().round(), 1800.0);
         quota.pass(Duration::from_secs(3600));
         assert!(quota.take() && quota.take() && !quota.take());
         quota.pass(Duration::from_secs(400 * 86_400));
         assert_eq!((0..100).filter(|_| quota.take()).count(), 48);
+        // A visit whose wait is over can be taken.
+        let mut tenths = Quota { per_day: 10.0, left: 0.0 };
+        (0..10).for_each(|_| tenths.pass(Duration::from_secs(864)));
+        assert!(tenths.left < 1.0 && tenths.wait().is_zero());
+        assert!(tenths.take() && !tenths.wait().is_zero());
+        let busy = Quota { per_day: 9600.0, left: 0.0 };
+        assert_eq!(busy.wait().as_secs(), 8);
+        assert_eq!(busy.refill().as_secs(), 899);
         // Less than one visit a day is possible.
         let mut rare = Quota::new(0.5);
         assert!(rare.take() && !rare.take());

@@ -61,6 +61,19 @@ pub(super) fn time_until(shares: &[f64; RATES], odds: f64, value: f64) -> f64 {
     until(&TABLES.changed, odds).max(until(&TABLES.value, value))
 }
 
+/// Returns the value of a visit after a time in seconds, given the probability of each rate. It grows with the time, and is
+/// constant beyond the last time of the grid.
+pub(super) fn value_after(shares: &[f64; RATES], time: f64) -> f64 {
+    let step = (LONGEST / SHORTEST).ln() / (TIMES - 1) as f64;
+    let place = ((time / SHORTEST).max(1.0).ln() / step).min((TIMES - 1) as f64);
+    let at = |place: usize| -> f64 {
+        let row = TABLES.value.get(place.min(TIMES - 1));
+        row.map_or(0.0, |row| row.iter().zip(shares).map(|(value, share)| value * share).sum())
+    };
+    let (low, high) = (at(place as usize), at(place as usize + 1));
+    low + (high - low) * place.fract()
+}
+
 /// Returns the probability that the mean time between two changes is longer than a time.
 pub(super) fn slower_than(shares: &[f64; RATES], time: f64) -> f64 {
     // Each rate represents a cell of the grid. The cell that contains the time counts in part: otherwise a small change

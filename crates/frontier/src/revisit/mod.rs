@@ -17,6 +17,6 @@ mod pace;
 mod trust;
 
 pub use self::belief::RateBelief;
-pub use self::budget::{Quota, visits_per_second};
+pub use self::budget::Quota;
 pub use self::pace::Pace;
 pub use self::trust::Trust;

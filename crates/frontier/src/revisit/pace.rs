@@ -7,7 +7,7 @@ use super::grid::{RATES, TABLES, changed, slower_than, time_until};
 
 /// Probability of a change at which a page is due, if no budget limits the visits.
 const EVEN: f64 = 0.5;
-/// The same with a budget: the budget decides, but pages that hardly change are left alone.
+/// The same with a budget: the budget decides, but pages that have hardly changed are left alone.
 const LEAST: f64 = 0.05;
 /// A visit that finds a change with this probability teaches nothing.
 const CERTAIN: f64 = 0.98;
@@ -38,13 +38,18 @@ impl Pace {
 
     /// Returns the time from a visit to the next one.
     ///
-    /// Without a budget a page is due when its text has changed with a probability of one half. With one, the pages are
-    /// due whose visits gain the most freshness: not those that change again at once. Whether a page does is unknown
-    /// while each visit finds a change. Then an early visit tests it.
+    /// Without a budget a page is due when its text has changed with a probability of one half. With one, it is due at a
+    /// twentieth: more pages are due than the budget has visits, and it is never unused. Visit those first that
+    /// [are tested](Self::is_test), then those that were not visited for [`max`](Self::max), then those with the greatest
+    /// [value](RateBelief::value_of_visit): not those that change again at once.
+    ///
+    /// Whether a page changes at once is unknown while each visit finds a change. Then an early visit tests it.
     pub fn interval(&self, belief: &RateBelief) -> Duration {
         let shares = belief.probabilities();
         let test = self.admitted_test(&shares, belief.visits());
-        let seconds = test.map_or_else(|| self.seconds(&shares), |test| test.seconds);
+        let odds = if self.value.is_some() { LEAST } else { EVEN };
+        let due = || self.within(time_until(&shares, odds, 0.0));
+        let seconds = test.map_or_else(due, |test| test.seconds);
         Duration::from_secs_f64(seconds)
     }
 
@@ -58,7 +63,7 @@ impl Pace {
         self.test(shares, visits).filter(|test| test.doubt < self.tested)
     }
 
-    /// The same in seconds without tests, for the probability of each rate.
+    /// Returns the time in seconds at which a visit has the value that the budget allows, for the probability of each rate.
     pub(super) fn seconds(&self, shares: &[f64; RATES]) -> f64 {
         self.within(match self.value {
             None => time_until(shares, EVEN, 0.0),
@@ -126,8 +131,10 @@ mod tests {
         let (fast, daily) = (seen(HOUR, true), seen(HOUR * 24 * 8, true));
         let mut weekly = RateBelief::default();
         (0..300).for_each(|visit| weekly.observe(HOUR * 24, visit % 7 == 0));
-        assert_eq!(pace.interval(&fast), PACE.max);
-        assert!(pace.interval(&weekly) < pace.interval(&daily));
+        let value = |belief: &RateBelief| belief.value_of_visit(HOUR * 72);
+        assert!(value(&fast) < value(&daily) && value(&daily) < value(&weekly));
+        // They are due before the budget has visits for all.
+        assert!(pace.interval(&weekly) < HOUR * 24 && pace.interval(&fast) == HOUR);
         // Without a budget the order is that of the rates.
         assert!(PACE.interval(&fast) < PACE.interval(&weekly));
     }
@@ -143,9 +150,9 @@ mod tests {
         assert_eq!(pace.interval(&page), day);
         // Other pages take the budget of tests.
         let full = Pace { tested: 0.0, ..pace };
-        assert!(!full.is_test(&page) && full.interval(&page) > day);
+        assert!(!full.is_test(&page));
         (0..8).for_each(|_| page.observe(HOUR * 6, true));
         assert!(!pace.is_test(&page));
-        assert_eq!(pace.interval(&page), PACE.max);
+        assert!(page.value_of_visit(PACE.max) < 86_400.0);
     }
 }
