@@ -1,6 +1,6 @@
-// Fingerprints as the Chinese simhash in C++ makes them (github.com/yanyiwu/simhash): cppjieba's
-// keywords by TF-IDF, their hashes weighted. Its sources and dictionaries come with the npm package
-// nodejieba. To be run right before and after `bench-compare text FOLDER`, over the same folder:
+// Computes fingerprints as the Chinese simhash in C++ does (github.com/yanyiwu/simhash): weighted hashes of cppjieba's
+// keywords by TF-IDF. Its sources and dictionaries are part of the npm package nodejieba. Run it right before and after
+// `bench-compare text FOLDER`, on the same folder:
 //
 //   npm pack nodejieba && tar xzf nodejieba-*.tgz && P=package/submodules/cppjieba
 //   g++ -O3 -march=native -std=c++17 -I$P/include -I$P/deps/limonp/include cppjieba.cpp -o cppjieba

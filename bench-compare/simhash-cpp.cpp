@@ -1,13 +1,13 @@
 // All pairs by simhash-cpp (github.com/seomoz/simhash-cpp), for `bench-compare pairs COUNT ROUNDS DISTANCE
-// ./simhash-cpp`, which runs it in turn with ours. Its sources come with the Python package simhash-py:
+// ./simhash-cpp`, which runs it in turn with hapax-dedup. Its sources are part of the Python package simhash-py:
 //
 //   pip download --no-deps --no-binary :all: simhash-py && tar xzf simhash-py-*.tar.gz
 //   P=$(echo simhash-py-*/simhash/simhash-cpp)
 //   g++ -O3 -march=native -std=c++14 -I$P/include simhash-cpp.cpp $P/src/*.cpp -o simhash-cpp
 //   ./simhash-cpp FILE BLOCKS DISTANCE
 //
-// FILE holds fingerprints of eight bytes each, little endian. Prints the CPU seconds of `find_all` and how many
-// pairs it found.
+// FILE contains fingerprints of eight bytes each, little endian. Prints the CPU seconds of `find_all` and the number of
+// pairs.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

@@ -2,11 +2,11 @@
 
 use hapax_dedup::{Fingerprint, Plain, mix64};
 
-/// Words of a passage, and by how many the next one is further on.
+/// Words of a passage, and words from the start of one passage to the next.
 const PASSAGE: usize = 120;
 const STEP: usize = 2;
 
-/// Fingerprints of overlapping passages of texts: neighbours are near each other, and buckets lumpy.
+/// Returns fingerprints of overlapping passages of texts: neighbours are similar, and buckets differ in size.
 pub fn passages(texts: &[String]) -> Vec<u64> {
     let mut plain = Plain::default();
     let mut stored = Vec::new();
@@ -19,7 +19,7 @@ pub fn passages(texts: &[String]) -> Vec<u64> {
     stored
 }
 
-/// 95 % uniform random, 5 % planted at distance 1 to 6 from an earlier one, which may be there already.
+/// Returns fingerprints: 95 % uniform random, 5 % at distance 1 to 6 from an earlier one. Some may repeat.
 pub fn stored(count: usize) -> Vec<u64> {
     let mut stored: Vec<u64> = Vec::with_capacity(count);
     for i in 0..count as u64 {
@@ -32,7 +32,7 @@ pub fn stored(count: usize) -> Vec<u64> {
     stored
 }
 
-/// Half uniform random, half planted at distance 0 to `distance + 2` from a stored one.
+/// Returns queries: half uniform random, half at distance 0 to `distance + 2` from a stored fingerprint.
 pub fn queries(stored: &[u64], count: usize, distance: u32) -> Vec<Fingerprint> {
     let of = |i: u64| {
         let random = mix64(i + (1 << 40));

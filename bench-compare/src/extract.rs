@@ -1,4 +1,4 @@
-//! Main text of pages beside the crate dom_smoothie: a folder of `.html.gz`, page after page in turn.
+//! Compares the speed of extraction with the crate dom_smoothie, page by page in turn, over a folder of `.html.gz`.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ pub fn run(folder: &str, rounds: usize) {
     let base = url::Url::parse("http://a.example/").expect("a URL");
     let limits = Limits::default();
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    // The first round loads lists and weights.
+    // The first round loads stop lists and weights, and does not count.
     for round in 0..=rounds {
         let (mut a, mut b) = (0.0, 0.0);
         for page in &pages {

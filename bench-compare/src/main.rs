@@ -1,4 +1,4 @@
-//! hapax-dedup beside its peers, interleaved in one run, the results compared.
+//! Compares hapax-dedup and hapax-extract with their peers: interleaved in one run, with the same results.
 //!
 //!   cargo run --release -- near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
 //!   cargo run --release -- passages FOLDER [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]

@@ -1,10 +1,10 @@
-//! `near` beside mih-rs: every layout, one query at a time and in batches.
+//! Compares queries by hapax-dedup with mih-rs: every layout, one query at a time and in batches.
 
 use hapax_dedup::{Fingerprint, Layout, Simd, TableOptions, Tables};
 
 use crate::{data, measure};
 
-/// So many queries are also answered by an exhaustive scan.
+/// Number of queries that an exhaustive scan answers too.
 const SAMPLE: usize = 40;
 
 pub fn run(stored: Vec<u64>, queries: usize, rounds: usize, distance: u32, only: Option<&str>) {
@@ -74,7 +74,7 @@ pub fn run(stored: Vec<u64>, queries: usize, rounds: usize, distance: u32, only:
     }
 }
 
-/// Resident bytes of this process.
+/// Returns the resident bytes of this process.
 pub fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     status.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

@@ -1,6 +1,5 @@
-//! A stream of "look, then insert": hapax-dedup in memory and durable, gaoya, the design of
-//! go-simstore's small store, and a plain sled of 20 trees (the permuted tables of the paper, one
-//! tree each).
+//! A stream of documents, each searched and then inserted: by hapax-dedup in memory and durable, gaoya, the design of
+//! go-simstore's small store, and sled with 20 trees (one for each permuted table of the paper).
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -12,24 +11,24 @@ use crate::{data, measure, near::resident};
 
 const COMMIT_EACH: usize = 1000;
 
-/// What is durable, and who waits for the disk.
+/// Whether commits are durable, and which thread waits for the disk.
 #[derive(Clone, Copy, PartialEq)]
 enum Commits {
     None,
     Here,
-    /// On a thread of its own, while this one goes on offering.
+    /// A separate thread commits while this one continues.
     Beside,
 }
 
-/// Each in a process of its own, for what one has freed would hide what the next one takes. The first is
-/// the peer that the others are held against: it compares all that can be within the distance, so that its
-/// duplicates are those of a scan.
+/// Each runs in a separate process: memory that one has freed would hide the memory of the next one. The first is the peer
+/// that the others are compared with: it compares all fingerprints that can be within the distance, so it finds the
+/// duplicates of an exhaustive scan.
 const CONTENDERS: [&str; 5] = ["vectors", "index", "memory", "commits", "beside"];
 
-/// What a contender says of itself in a line of its own.
+/// First word of the line with a contender's speed and count.
 const RESULT: &str = "result";
 
-/// `only`: one contender in this process, or how many rounds all of them run in turn.
+/// `only` is a contender, which runs in this process, or the number of rounds in which all run in turn.
 pub fn run(count: usize, peers: usize, batch: usize, only: Option<&str>) {
     assert!(count > 0 && batch > 0, "nothing to offer");
     let stream = || data::stored(count);
@@ -44,14 +43,14 @@ pub fn run(count: usize, peers: usize, batch: usize, only: Option<&str>) {
         Some("commits") => store(&stream(), batch, Commits::Here),
         Some("beside") => store(&stream(), batch, Commits::Beside),
         Some("peers") => others(&stream(), peers),
-        other => eprintln!("{other:?} is none of {CONTENDERS:?}"),
+        other => eprintln!("unknown contender {other:?}: use peers or one of {CONTENDERS:?}"),
     }
 }
 
-/// Rounds unless something else is asked for.
+/// Default number of rounds.
 const ROUNDS: usize = 3;
 
-/// All contenders, A B C A B C, and how their speeds of one round compare.
+/// Runs all contenders in turn (A B C A B C), and compares their speeds within each round.
 fn in_turn(numbers: [usize; 3], rounds: usize) {
     let arguments = numbers.map(|number| number.to_string());
     let mut speeds: [Vec<f64>; CONTENDERS.len()] = Default::default();
@@ -70,22 +69,22 @@ fn in_turn(numbers: [usize; 3], rounds: usize) {
             let mut words = result.split_whitespace();
             let mut word = || words.next().expect("a speed and a count");
             let (speed, duplicates): (f64, usize) = (word().parse().expect("a speed"), word().parse().expect("a count"));
-            // Fewer would be a neighbour missed, more one made up.
+            // A smaller number means missed neighbours, a larger one false neighbours.
             assert_eq!(*expected.get_or_insert(duplicates), duplicates, "{contender} finds other duplicates");
             speeds.push(speed);
             text.lines().filter(|line| !line.starts_with(RESULT)).for_each(|line| println!("round {round}: {line}"));
         }
     }
-    println!("M/s, median (least to greatest) of {} rounds in turn; beside it how many times the peer's of the same round:", rounds.max(1));
+    println!("M/s, median (least to greatest) of {} interleaved rounds, and the ratio to the peer's speed in the same round:", rounds.max(1));
     let peer = speeds[0].clone();
     for (contender, speeds) in CONTENDERS.iter().zip(&mut speeds) {
         let mut times: Vec<f64> = speeds.iter().zip(&peer).map(|(speed, peer)| speed / peer).collect();
-        println!("{contender:>8}: {}; {} times", measure::show(speeds), measure::show(&mut times));
+        println!("{contender:>8}: {}; ratio {}", measure::show(speeds), measure::show(&mut times));
     }
     print!("{}", child("peers"));
 }
 
-/// For who runs it: M/s and how many duplicates were found.
+/// Prints millions of documents a second and the number of duplicates, for the calling process.
 fn result(speed: f64, duplicates: usize) {
     println!("{RESULT} {speed} {duplicates}");
 }
@@ -226,15 +225,15 @@ fn others(stream: &[u64], peers: usize) {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// Bytes of anonymous memory: mapped files do not count.
+/// Returns the bytes of anonymous memory: without mapped files.
 fn anonymous() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<i64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Four tables of 65,536 growing vectors of (fingerprint, document), each scanned whole: what
-/// go-simstore's `New3Small` does, not durable.
+/// Four tables of 65,536 growing vectors of (fingerprint, document), each scanned whole, as go-simstore's `New3Small` does.
+/// Not durable.
 fn growing_vectors(stream: &[u64]) {
     let before = anonymous();
     let mut tables: [Vec<Vec<(u64, u64)>>; 4] = std::array::from_fn(|_| vec![Vec::new(); 1 << 16]);
@@ -265,7 +264,7 @@ fn growing_vectors(stream: &[u64]) {
     result(stream.len() as f64 / cpu / 1e6, duplicates);
 }
 
-/// Numbered fingerprints in memory, as the peers hold them.
+/// Numbered fingerprints in memory, as the peers store them.
 fn memory_index(stream: &[u64], batch: usize) {
     let before = anonymous();
     let mut index = MemoryIndex::for_distance(3).expect("a distance");
@@ -287,7 +286,7 @@ fn memory_index(stream: &[u64], batch: usize) {
     result(stream.len() as f64 / cpu / 1e6, duplicates);
 }
 
-/// Without the instruction that counts bits, which a portable build has not.
+/// Does not use the instruction that counts bits: a portable build does not have it.
 fn within_three(bits: u64) -> bool {
     (0..3).fold(bits, |bits, _| bits & bits.wrapping_sub(1)) == 0
 }

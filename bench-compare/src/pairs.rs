@@ -1,5 +1,5 @@
-//! All pairs within a distance beside the crate all-pairs-hamming and, where its program is given,
-//! simhash-cpp, and clusters.
+//! Compares all pairs within a distance with the crate all-pairs-hamming and, if its program is given, simhash-cpp. Also
+//! measures clusters.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use hapax_dedup::{BatchOptions, Clusters, Fingerprint, Found, Layout, Simd, find
 
 use crate::{data, measure};
 
-/// CPU seconds that simhash-cpp's `find_all` takes with so many blocks, and how many pairs it finds.
+/// Returns the CPU seconds of simhash-cpp's `find_all` with this number of blocks, and the number of pairs.
 fn simhash_cpp(program: &str, file: &Path, blocks: u32, distance: u32) -> (f64, usize) {
     let arguments = [blocks.to_string(), distance.to_string()];
     let output = Command::new(program).arg(file).args(arguments).output().expect("simhash-cpp");
@@ -32,7 +32,7 @@ pub fn run(count: usize, rounds: usize, distance: u32, simhash_program: Option<&
         std::fs::write(&file, bytes).expect("a file");
     }
     drop(distinct);
-    // With the fewest blocks, where it is fastest, and with two more, as its users are told to.
+    // With the fewest blocks, where it is fastest, and with two more, as its documentation recommends.
     let blocks = [distance + 1, distance + 3];
     let mut simhash_times = [Vec::new(), Vec::new()];
     // The peer's radius is a share of 64 bits.
@@ -78,7 +78,7 @@ pub fn run(count: usize, rounds: usize, distance: u32, simhash_program: Option<&
                 pairs.len()
             });
             times[place].push(ours);
-            // The peer counts repeated values apart.
+            // The peer counts repeated values separately.
             assert!(found == peer_found || repeats && found < peer_found, "{found} {peer_found}");
             assert!(simhash_found.is_none_or(|theirs| theirs == found), "{found} {simhash_found:?}");
         }

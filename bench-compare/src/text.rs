@@ -1,6 +1,5 @@
-//! Fingerprints of text beside the crates simhash and web-simhash.
-//!
-//! Texts are the files of a folder, in UTF-8.
+//! Compares the speed of text fingerprints with the crates simhash and web-simhash. The texts are the UTF-8 files of a
+//! folder.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ pub fn run(folder: &str, rounds: usize) {
     let texts = read(folder);
     let bytes: usize = texts.iter().map(String::len).sum();
     println!("{} texts, {:.1} MB", texts.len(), bytes as f64 / 1e6);
-    // A round is long enough to be measured, and for the branches to be known.
+    // A round is long enough for the clock and for branch prediction.
     let passes = ((16 << 20) / bytes.max(1)).max(1);
     let many = |of: &mut dyn FnMut(&str) -> u64| {
         (0..passes).fold(0u64, |sum, pass| texts.iter().fold(sum, |sum, text| sum.rotate_left(1) ^ of(text) ^ pass as u64))
@@ -105,7 +104,7 @@ pub fn run(folder: &str, rounds: usize) {
     }
 }
 
-/// The texts of a folder.
+/// Reads the texts of a folder.
 pub fn read(folder: &str) -> Vec<String> {
     let mut texts = Vec::new();
     collect(Path::new(folder), &mut texts);

@@ -1,4 +1,4 @@
-//! The crate spider, fetching and following links only: `scripts/line-bench --spider`.
+//! Fetches pages and follows links by the crate spider, for `scripts/line-bench --spider`.
 #[tokio::main]
 async fn main() {
     let Some(url) = std::env::args().nth(1) else { return };
