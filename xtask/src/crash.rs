@@ -40,7 +40,7 @@ fn key(number: u64) -> String {
     format!("document {number}")
 }
 
-/// Each life has other options. They may change when files are written, but not the answers.
+/// Each run of the writer has other options. They may change when files are written, but not the answers.
 fn options(rng: &mut Rng) -> Options {
     Options {
         memtable_documents: 100 + rng.below(2000) as usize,

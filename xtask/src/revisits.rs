@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use hapax_frontier::revisit::{Pace, Quota, RateBelief};
+use hapax_frontier::revisit::{Pace, Quota, RateBelief, VisitValue};
 
 use crate::report;
 use crate::rng::Rng;
@@ -163,9 +163,10 @@ struct Agenda {
 }
 
 /// What the policy that learns knows about a page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Known {
     belief: RateBelief,
+    value: VisitValue,
     /// Seconds of the last visit.
     visited: f64,
     is_test: bool,
@@ -174,6 +175,7 @@ struct Known {
 impl Agenda {
     fn expect(&mut self, page: usize, known: &mut Known, pace: &Pace) {
         known.is_test = pace.is_test(&known.belief);
+        known.value = known.belief.visit_value();
         let at = known.visited + pace.interval(&known.belief).as_secs_f64();
         self.expected.push(Reverse((at as u64, page)));
     }
@@ -192,7 +194,7 @@ impl Agenda {
             match known.is_test {
                 true => f64::MAX,
                 false if elapsed >= pace.max => 1e12 + elapsed.as_secs_f64(),
-                false => known.belief.value_of_visit(elapsed),
+                false => known.value.after(elapsed),
             }
         };
         let values = self.due.iter().map(value).enumerate();
@@ -209,7 +211,9 @@ fn learnt(web: &mut Web, budget: f64, plan: f64) -> ([f64; 2], u64) {
         ..Pace::new(Duration::from_secs(60), Duration::from_secs_f64(YEAR))
     };
     // All pages are fetched at the beginning.
-    let mut pages = vec![Known::default(); count];
+    let belief = RateBelief::default();
+    let value = belief.visit_value();
+    let mut pages = vec![Known { belief, value, visited: 0.0, is_test: false }; count];
     // Seconds of the next changes.
     let mut changes: Vec<f64> = (0..count).map(|page| web.next_change(page, 0.0)).collect();
     let (mut fresh, mut requests) = ([0.0; 2], 0u64);

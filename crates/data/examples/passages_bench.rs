@@ -29,7 +29,7 @@ enum Planted {
     Nothing,
     /// A paragraph of an earlier page.
     Copied,
-    /// The same with a changed word in 25.
+    /// The same copies with one word in 25 changed.
     Near,
     /// The first paragraphs of an earlier page, and nothing else.
     Part,

@@ -20,6 +20,17 @@ pub struct RateBelief {
     visits: u16,
 }
 
+/// The value of a visit of one page as a function of the time without one. See [`RateBelief::value_of_visit`].
+#[derive(Clone, Debug)]
+pub struct VisitValue([f64; RATES]);
+
+impl VisitValue {
+    /// Returns the value after a time without a visit, in seconds of freshness.
+    pub fn after(&self, elapsed: Duration) -> f64 {
+        super::grid::value_after(&self.0, elapsed.as_secs_f64())
+    }
+}
+
 impl Default for RateBelief {
     fn default() -> Self {
         Self { weights: [0.0; RATES], visits: 0 }
@@ -82,7 +93,12 @@ impl RateBelief {
     /// Returns the value of a visit after a time without one, in seconds of freshness. It grows with the time. Times below
     /// ten seconds and above ten years have the values of these.
     pub fn value_of_visit(&self, elapsed: Duration) -> f64 {
-        super::grid::value_after(&self.probabilities(), elapsed.as_secs_f64())
+        self.visit_value().after(elapsed)
+    }
+
+    /// Returns the value of a visit as a function of time, for many times of one belief.
+    pub fn visit_value(&self) -> VisitValue {
+        VisitValue(self.probabilities())
     }
 
     /// Returns the number of changes per second: the mean of the logarithm's distribution.

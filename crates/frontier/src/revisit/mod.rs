@@ -16,7 +16,7 @@ mod grid;
 mod pace;
 mod trust;
 
-pub use self::belief::RateBelief;
+pub use self::belief::{RateBelief, VisitValue};
 pub use self::budget::Quota;
 pub use self::pace::Pace;
 pub use self::trust::Trust;
