@@ -196,7 +196,7 @@ fn parquet(
     args: &ExportArgs,
     export: &Export<'_>,
     stop: &Arc<AtomicBool>,
-    progress: impl FnMut(u64),
+    progress: impl FnMut(u64) + Send,
 ) -> Result<bool> {
     use hapax_output::{Limits, Target, write_discards, write_pages};
     let target =

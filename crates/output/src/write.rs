@@ -1,35 +1,111 @@
 //! Whole exports.
 
-use hapax_data::{Error, Export, Result};
+use std::cell::RefCell;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use hapax_data::{Error, Export, ExportedPage, Result};
 
 use crate::discards::{DISCARD_COLUMNS, discard_row};
 use crate::kept::{PAGE_COLUMNS, page_row};
 use crate::parts::{Limits, Parts, Written};
 use crate::target::Target;
 
+/// Pages that are handed to the encoder at once, and their bytes of text.
+const BATCH_PAGES: usize = 64;
+const BATCH_BYTES: usize = 1 << 20;
+/// Batches that wait for the encoder. Further pages are not read.
+const MAX_BATCHES: usize = 4;
+/// Pages after which the encoder learns how many were read, even if a filter leaves all of them out.
+const READ_STEP: u64 = 4096;
+
+/// Pages for the encoder, each with the number of pages read before it and with it.
+#[derive(Debug, Default)]
+struct Batch {
+    pages: Vec<(u64, ExportedPage)>,
+    bytes: usize,
+    /// Number of pages read so far.
+    read: u64,
+    /// All pages were read. Without such a batch the export is incomplete.
+    is_last: bool,
+}
+
 /// Writes the kept pages of an export to a folder or a store. Continues an export of the same pages that was interrupted. Calls
-/// `progress` with the number of pages read.
+/// `progress` with the number of pages read. One thread reads pages, another one encodes them and calls `progress`.
 ///
 /// # Errors
 /// If the data directory cannot be read or the target cannot be written.
 ///
 /// # Complexity
-/// Memory for one row group.
+/// Memory for one row group, and for a few batches of pages.
 pub fn write_pages(
     export: &Export<'_>,
     target: impl Into<Target>,
     limits: Limits,
-    progress: impl FnMut(u64),
+    progress: impl FnMut(u64) + Send,
 ) -> Result<Written> {
-    let mut parts = Parts::resume(target, PAGE_COLUMNS, limits, &export.state()?)?;
-    export.pages(progress, |page| -> Result<()> {
-        if parts.has_next() {
-            return Ok(());
+    let parts = Parts::resume(target, PAGE_COLUMNS, limits, &export.state()?)?;
+    let (send, batches) = sync_channel(MAX_BATCHES);
+    std::thread::scope(|scope| {
+        let encoder = scope.spawn(move || encode(parts, &batches, progress));
+        let read = read(export, &send);
+        drop(send);
+        // A panic of the encoder is one of this function.
+        let written = encoder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        read?;
+        written.ok_or_else(|| Error::Invalid("an export without its last pages".into()))
+    })
+}
+
+/// Reads all pages and sends them in batches.
+fn read(export: &Export<'_>, send: &SyncSender<Batch>) -> Result<()> {
+    let waiting = RefCell::new(Batch::default());
+    let hand_over = |is_last| {
+        let batch = Batch { is_last, ..waiting.take() };
+        waiting.borrow_mut().read = batch.read;
+        // It has failed, and its error is reported.
+        send.send(batch).map_err(|_| Error::Invalid("the encoder has stopped".into()))
+    };
+    let progress = |read: u64| {
+        waiting.borrow_mut().read = read;
+        if read.is_multiple_of(READ_STEP) {
+            // If the encoder has stopped, the next page reports it.
+            let _ = hand_over(false);
         }
-        let row = page_row(page).map_err(|error| Error::Invalid(error.to_string()))?;
-        Ok(parts.push(row)?)
+    };
+    export.pages(progress, |page| -> Result<()> {
+        let is_full = {
+            let mut batch = waiting.borrow_mut();
+            batch.bytes += page.text.len();
+            let read = batch.read;
+            batch.pages.push((read, page));
+            batch.pages.len() >= BATCH_PAGES || batch.bytes >= BATCH_BYTES
+        };
+        if is_full { hand_over(false) } else { Ok(()) }
     })?;
-    Ok(parts.finish()?)
+    hand_over(true)
+}
+
+/// Writes all batches. Returns `None` if the last one is missing, because the pages could not be read.
+fn encode(
+    mut parts: Parts,
+    batches: &Receiver<Batch>,
+    mut progress: impl FnMut(u64),
+) -> Result<Option<Written>> {
+    for batch in batches {
+        for (read, page) in batch.pages {
+            progress(read);
+            if parts.has_next() {
+                continue;
+            }
+            let row = page_row(page).map_err(|error| Error::Invalid(error.to_string()))?;
+            parts.push(row)?;
+        }
+        progress(batch.read);
+        if batch.is_last {
+            return Ok(Some(parts.finish()?));
+        }
+    }
+    Ok(None)
 }
 
 /// Writes the discarded pages that pass the filter of an export to a folder or a store, each with the page that represents it now.

@@ -35,6 +35,8 @@ pub struct SiteLinesBuilder {
 pub struct SiteLines {
     // Hash of the site, hash of the line.
     lines: HashSet<(u64, u64), foldhash::fast::FixedState>,
+    // Hashes of the sites that repeat lines.
+    sites: HashSet<u64, foldhash::fast::FixedState>,
 }
 
 /// A text without the lines of its site.
@@ -79,6 +81,7 @@ impl SiteLinesBuilder {
             lines.sort_unstable_by(|a, b| b.cmp(a));
             lines.truncate(MAX_LINES_PER_SITE);
             repeated.lines.extend(lines.into_iter().map(|(_, line)| (site, line)));
+            repeated.sites.insert(site);
         }
         Ok(repeated)
     }
@@ -96,26 +99,32 @@ impl SiteLines {
             return whole();
         }
         let site = site_hash(url);
+        if !self.sites.contains(&site) {
+            return whole();
+        }
         let title = line_hash(title);
-        let lines: Vec<&str> = text.split('\n').collect();
-        let is_repeated = |line: &&str| {
-            line_hash(line)
-                .is_none_or(|line| Some(line) != title && self.lines.contains(&(site, line)))
+        // Each line, whether it has words, and whether it is empty or repeated.
+        let line_of = |line| {
+            let hash = line_hash(line);
+            let is_repeated =
+                hash.is_none_or(|line| Some(line) != title && self.lines.contains(&(site, line)));
+            (line, hash.is_some(), is_repeated)
         };
+        let lines: Vec<(&str, bool, bool)> = text.split('\n').map(line_of).collect();
         let mut kept: Vec<&str> = Vec::with_capacity(lines.len());
         let (mut removed, mut rest) = (0, lines.as_slice());
         while !rest.is_empty() {
-            let own = rest.iter().position(is_repeated).unwrap_or(rest.len());
+            let own = rest.iter().position(|line| line.2).unwrap_or(rest.len());
             let (before, from) = rest.split_at(own);
-            kept.extend(before);
-            let end = from.iter().position(|line| !is_repeated(line)).unwrap_or(from.len());
+            kept.extend(before.iter().map(|line| line.0));
+            let end = from.iter().position(|line| !line.2).unwrap_or(from.len());
             let (run, behind) = from.split_at(end);
-            let count = run.iter().filter(|line| line_hash(line).is_some()).count();
+            let count = run.iter().filter(|line| line.1).count();
             let at_edge = kept.is_empty() || behind.is_empty();
-            if at_edge || run.iter().map(|line| words(line)).sum::<usize>() >= MIN_RUN_WORDS {
+            if at_edge || run.iter().map(|line| words(line.0)).sum::<usize>() >= MIN_RUN_WORDS {
                 removed += count;
             } else {
-                kept.extend(run);
+                kept.extend(run.iter().map(|line| line.0));
             }
             rest = behind;
         }
@@ -138,7 +147,15 @@ fn line_hash(line: &str) -> Option<u64> {
         if !normal.is_empty() {
             normal.push(' ');
         }
-        normal.extend(word.chars().flat_map(char::to_lowercase));
+        if word.is_ascii() {
+            let from = normal.len();
+            normal.push_str(word);
+            if let Some(word) = normal.get_mut(from..) {
+                word.make_ascii_lowercase();
+            }
+        } else {
+            normal.extend(word.chars().flat_map(char::to_lowercase));
+        }
     }
     (!normal.is_empty()).then(|| xxh3_64(normal.as_bytes()))
 }
