@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use hapax_data::{Error, Export, ExportedPage, Result};
+use hapax_data::{Error, Export, Result};
 
+use crate::cell::Cell;
 use crate::discards::{DISCARD_COLUMNS, discard_row};
 use crate::kept::{PAGE_COLUMNS, page_row};
 use crate::parts::{Limits, Parts, Written};
@@ -18,10 +19,11 @@ const MAX_BATCHES: usize = 4;
 /// Pages after which the encoder learns how many were read, even if a filter leaves all of them out.
 const READ_STEP: u64 = 4096;
 
-/// Pages for the encoder, each with the number of pages read before it and with it.
+/// Rows of pages for the encoder, each with the number of pages read before it and with it.
 #[derive(Debug, Default)]
 struct Batch {
-    pages: Vec<(u64, ExportedPage)>,
+    rows: Vec<(u64, Vec<Cell>)>,
+    /// Bytes of their texts.
     bytes: usize,
     /// Number of pages read so far.
     read: u64,
@@ -56,7 +58,7 @@ pub fn write_pages(
     })
 }
 
-/// Reads all pages and sends them in batches.
+/// Reads all pages and sends their rows in batches.
 fn read(export: &Export<'_>, send: &SyncSender<Batch>) -> Result<()> {
     let waiting = RefCell::new(Batch::default());
     let hand_over = |is_last| {
@@ -73,12 +75,14 @@ fn read(export: &Export<'_>, send: &SyncSender<Batch>) -> Result<()> {
         }
     };
     export.pages(progress, |page| -> Result<()> {
+        let bytes = page.text.len();
+        let row = page_row(page).map_err(|error| Error::Invalid(error.to_string()))?;
         let is_full = {
             let mut batch = waiting.borrow_mut();
-            batch.bytes += page.text.len();
+            batch.bytes += bytes;
             let read = batch.read;
-            batch.pages.push((read, page));
-            batch.pages.len() >= BATCH_PAGES || batch.bytes >= BATCH_BYTES
+            batch.rows.push((read, row));
+            batch.rows.len() >= BATCH_PAGES || batch.bytes >= BATCH_BYTES
         };
         if is_full { hand_over(false) } else { Ok(()) }
     })?;
@@ -92,13 +96,11 @@ fn encode(
     mut progress: impl FnMut(u64),
 ) -> Result<Option<Written>> {
     for batch in batches {
-        for (read, page) in batch.pages {
+        for (read, row) in batch.rows {
             progress(read);
-            if parts.has_next() {
-                continue;
+            if !parts.has_next() {
+                parts.push(row)?;
             }
-            let row = page_row(page).map_err(|error| Error::Invalid(error.to_string()))?;
-            parts.push(row)?;
         }
         progress(batch.read);
         if batch.is_last {

@@ -142,22 +142,35 @@ fn site_hash(url: &str) -> u64 {
 
 /// Returns the hash of a line without case and extra spaces; `None` for an empty line.
 fn line_hash(line: &str) -> Option<u64> {
+    let normal = if line.is_ascii() { normal_ascii(line.as_bytes()) } else { normal(line).into() };
+    (!normal.is_empty()).then(|| xxh3_64(&normal))
+}
+
+/// Returns the words in lower case, separated by one space.
+fn normal(line: &str) -> String {
     let mut normal = String::with_capacity(line.len());
     for word in line.split_whitespace() {
         if !normal.is_empty() {
             normal.push(' ');
         }
-        if word.is_ascii() {
-            let from = normal.len();
-            normal.push_str(word);
-            if let Some(word) = normal.get_mut(from..) {
-                word.make_ascii_lowercase();
-            }
-        } else {
-            normal.extend(word.chars().flat_map(char::to_lowercase));
+        normal.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    normal
+}
+
+/// Does the same for ASCII, several times as fast.
+fn normal_ascii(line: &[u8]) -> Vec<u8> {
+    let mut normal = Vec::with_capacity(line.len() + 1);
+    // The whitespace of Unicode that is ASCII.
+    for word in line.split(|byte| matches!(byte, b'\t'..=b'\r' | b' ')) {
+        if !word.is_empty() {
+            normal.extend_from_slice(word);
+            normal.push(b' ');
         }
     }
-    (!normal.is_empty()).then(|| xxh3_64(normal.as_bytes()))
+    normal.pop();
+    normal.make_ascii_lowercase();
+    normal
 }
 
 /// Returns the number of words. In scripts without spaces each character is a word.

@@ -94,3 +94,13 @@ proptest! {
         prop_assert!(once.text.split('\n').all(|line| whole.any(|own| own == line)));
     }
 }
+
+#[test]
+fn ascii_lines_are_normalised_as_others_are() {
+    let all: String = (0..128u8).map(char::from).collect();
+    for line in ["", " ", "a", "  A  b\tC ", "x\u{b}y\u{1f}z", "THE END.", &all, &all.repeat(3)] {
+        assert_eq!(normal_ascii(line.as_bytes()), normal(line).into_bytes(), "{line:?}");
+    }
+    assert_eq!(line_hash(" The  End "), line_hash("the end"));
+    assert_eq!(line_hash("\u{a0}\t"), None);
+}
