@@ -11,11 +11,12 @@ use crate::kept::{PAGE_COLUMNS, page_row};
 use crate::parts::{Limits, Parts, Written};
 use crate::target::Target;
 
-/// Pages that are handed to the encoder at once, and their bytes of text.
-const BATCH_PAGES: usize = 64;
+/// Rows that are handed to the encoder at once, and bytes of their texts.
+const BATCH_ROWS: usize = 1024;
 const BATCH_BYTES: usize = 1 << 20;
-/// Batches that wait for the encoder. Further pages are not read.
-const MAX_BATCHES: usize = 4;
+/// Batches that wait for the encoder; further pages are not read. Together they are as large as a row group: the encoder
+/// writes one at once, and takes no batch meanwhile.
+const MAX_BATCHES: usize = 32;
 /// Pages after which the encoder learns how many were read, even if a filter leaves all of them out.
 const READ_STEP: u64 = 4096;
 
@@ -38,7 +39,7 @@ struct Batch {
 /// If the data directory cannot be read or the target cannot be written.
 ///
 /// # Complexity
-/// Memory for one row group, and for a few batches of pages.
+/// Memory for one row group, and for batches of the same size.
 pub fn write_pages(
     export: &Export<'_>,
     target: impl Into<Target>,
@@ -82,7 +83,7 @@ fn read(export: &Export<'_>, send: &SyncSender<Batch>) -> Result<()> {
             batch.bytes += bytes;
             let read = batch.read;
             batch.rows.push((read, row));
-            batch.rows.len() >= BATCH_PAGES || batch.bytes >= BATCH_BYTES
+            batch.rows.len() >= BATCH_ROWS || batch.bytes >= BATCH_BYTES
         };
         if is_full { hand_over(false) } else { Ok(()) }
     })?;
