@@ -20,9 +20,9 @@ enum Commits {
     Beside,
 }
 
-/// Each runs in a separate process: memory that one has freed would hide the memory of the next one. The first is the peer
-/// that the others are compared with: it compares all fingerprints that can be within the distance, so it finds the
-/// duplicates of an exhaustive scan.
+/// Each runs in a separate process: memory that one has freed would hide the memory of the next one. The first is the
+/// reference for the others. It compares all fingerprints that can be within the distance: its duplicates are those of an
+/// exhaustive scan.
 const CONTENDERS: [&str; 5] = ["vectors", "index", "memory", "commits", "beside"];
 
 /// First word of the line with a contender's speed and count.

@@ -43,6 +43,16 @@ pub enum Cell {
     Float(f64),
 }
 
+impl Cell {
+    /// Returns the bytes of the value.
+    pub(crate) const fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Null | Self::Integer(_) | Self::Float(_) => size_of::<Self>(),
+        }
+    }
+}
+
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self::Text(text)

@@ -11,7 +11,7 @@ use crate::kept::{PAGE_COLUMNS, page_row};
 use crate::parts::{Limits, Parts, Written};
 use crate::target::Target;
 
-/// Rows that are handed to the encoder at once, and bytes of their texts.
+/// Rows that are handed to the encoder at once, and bytes of their values.
 const BATCH_ROWS: usize = 1024;
 const BATCH_BYTES: usize = 1 << 20;
 /// Batches that wait for the encoder; further pages are not read. Together they are as large as a row group: the encoder
@@ -24,7 +24,7 @@ const READ_STEP: u64 = 4096;
 #[derive(Debug, Default)]
 struct Batch {
     rows: Vec<(u64, Vec<Cell>)>,
-    /// Bytes of their texts.
+    /// Bytes of their values.
     bytes: usize,
     /// Number of pages read so far.
     read: u64,
@@ -76,11 +76,10 @@ fn read(export: &Export<'_>, send: &SyncSender<Batch>) -> Result<()> {
         }
     };
     export.pages(progress, |page| -> Result<()> {
-        let bytes = page.text.len();
         let row = page_row(page).map_err(|error| Error::Invalid(error.to_string()))?;
         let is_full = {
             let mut batch = waiting.borrow_mut();
-            batch.bytes += bytes;
+            batch.bytes += row.iter().map(Cell::size).sum::<usize>();
             let read = batch.read;
             batch.rows.push((read, row));
             batch.rows.len() >= BATCH_ROWS || batch.bytes >= BATCH_BYTES
@@ -162,6 +161,29 @@ mod tests {
 
     use super::*;
     use crate::parts::tests::read;
+
+    #[test]
+    fn rows_without_the_last_batch_leave_no_finished_export() {
+        let row = || {
+            let page =
+                hapax_index::StoredPage { url: "http://a.example/".into(), ..Default::default() };
+            page_row(page.into()).unwrap()
+        };
+        for (is_last, rows) in [(false, None), (true, Some(3))] {
+            let folder = tempfile::tempdir().unwrap();
+            let parts = Parts::create(folder.path(), PAGE_COLUMNS, Limits::default()).unwrap();
+            let (send, batches) = sync_channel(2);
+            let rows_of = |from: u64, to: u64| (from..to).map(|read| (read, row())).collect();
+            send.send(Batch { rows: rows_of(1, 3), read: 2, ..Batch::default() }).unwrap();
+            send.send(Batch { rows: rows_of(3, 4), read: 4, is_last, ..Batch::default() }).unwrap();
+            drop(send);
+            let mut seen = Vec::new();
+            let written = encode(parts, &batches, |read| seen.push(read)).unwrap();
+            assert_eq!(written.map(|written| written.rows), rows);
+            assert_eq!(folder.path().join("_SUCCESS").exists(), is_last);
+            assert_eq!(seen, [1, 2, 2, 3, 4]);
+        }
+    }
 
     #[test]
     fn an_interrupted_export_continues_with_the_same_rows_and_begins_again_after_a_change() {

@@ -96,6 +96,18 @@ pub(crate) fn is_daily(frontier: &dyn Frontier, now: u64) -> Result<bool> {
     Ok(last.is_none_or(|last| now >= last.saturating_add(DAY) || last > now + DAY))
 }
 
+/// Returns the value of a visit after a time without one. The greatest come first if a budget has too few visits.
+fn value_of_visit(visits: &Visits, elapsed: Duration, pace: &Pace) -> f64 {
+    match visits.misses {
+        // It must soon be known whether it is gone.
+        1 => f64::MAX,
+        // A late test shows nothing.
+        _ if pace.is_test(&visits.belief) => f64::MAX / 2.0,
+        _ if elapsed >= pace.max => OVERDUE + elapsed.as_secs_f64(),
+        _ => visits.belief.value_of_visit(elapsed),
+    }
+}
+
 /// Returns the seconds until all budgets have visits again.
 fn refill(quotas: &[&mut Quota]) -> u64 {
     let waits = quotas.iter().filter(|quota| !quota.wait().is_zero()).map(|quota| quota.refill());
@@ -188,14 +200,7 @@ impl Writer {
             return Ok(());
         }
         let elapsed = Duration::from_secs(now.saturating_sub(visits.last));
-        let value = match visits.misses {
-            // It must soon be known whether it is gone.
-            1 => f64::MAX,
-            // A late test shows nothing.
-            _ if self.committer.look.pace.is_test(&visits.belief) => f64::MAX / 2.0,
-            _ if elapsed >= self.committer.look.pace.max => OVERDUE + elapsed.as_secs_f64(),
-            _ => visits.belief.value_of_visit(elapsed),
-        };
+        let value = value_of_visit(visits, elapsed, &self.committer.look.pace);
         let entry = Entry { recent: true, ..Entry::page(url, depth) };
         agenda.add(Due { value, class, entry });
         Ok(())
@@ -298,6 +303,22 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_that_was_not_visited_for_the_longest_interval_comes_before_valuable_ones() {
+        let day = Duration::from_secs(86_400);
+        let pace = Pace { value: Some(86_400.0), ..Pace::new(day / 24, day * 30) };
+        // It changes too often for the budget; the other one once a month.
+        let mut fast = Visits::of_record(0);
+        (0..60).for_each(|_| fast.belief.observe(day / 24, true));
+        let mut monthly = Visits::of_record(0);
+        (0..90).for_each(|visit| monthly.belief.observe(day, visit % 30 == 0));
+        let value = |visits: &Visits, days: u32| value_of_visit(visits, day * days, &pace);
+        assert!(value(&fast, 29) < value(&monthly, 29));
+        assert!(value(&fast, 30) > value(&monthly, 29));
+        let missing = Visits { misses: 1, ..monthly.clone() };
+        assert!(value(&missing, 1) > value(&fast, 300));
+    }
 
     #[test]
     fn an_agenda_keeps_the_most_valuable_pages() {
