@@ -3,10 +3,15 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use hapax_data::files::NewFile;
+use hapax_data::files::{NewFile, is_temporary};
 
 use crate::error::{Error, Result};
+
+/// Temporary files without a write for this time are those of a killed export. Exports in other formats do not lock the
+/// folder, and write more often.
+const LEFTOVER: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -14,6 +19,28 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 impl Folder {
     pub(crate) fn create(&self) -> Result<()> {
         fs::create_dir_all(&self.0).map_err(Error::at(&self.0))
+    }
+
+    /// Locks out other exports of tables to this folder until the lock is dropped, and removes what a killed one left.
+    /// Returns `None` where folders cannot be locked.
+    pub(crate) fn lock(&self) -> Result<Option<fs::File>> {
+        let Ok(folder) = fs::File::open(&self.0) else { return Ok(None) };
+        match folder.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let why = "another export writes to this folder: wait until it has ended, or name another folder";
+                return Err(Error::at(&self.0)(io::Error::new(io::ErrorKind::ResourceBusy, why)));
+            }
+            Err(fs::TryLockError::Error(_)) => return Ok(None),
+        }
+        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
+            let age = entry.metadata().and_then(|meta| meta.modified()).map(|time| time.elapsed());
+            let is_old = age.is_ok_and(|age| age.is_ok_and(|age| age > LEFTOVER));
+            if is_old && entry.file_name().to_str().is_some_and(is_temporary) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(Some(folder))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -70,5 +97,43 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::at(&path)(error)),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::kept::PAGE_COLUMNS;
+    use crate::parts::{Limits, Parts};
+
+    #[test]
+    fn a_second_export_to_a_folder_is_refused_while_the_first_one_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let create = || Parts::create(folder.path(), PAGE_COLUMNS, Limits::default());
+        let first = create().unwrap();
+        let refused = create().unwrap_err().to_string();
+        assert!(refused.contains("another export writes to this folder"), "{refused}");
+        first.finish().unwrap();
+        assert!(folder.path().join("_SUCCESS").exists());
+        create().unwrap();
+    }
+
+    #[test]
+    fn temporary_files_of_a_killed_export_are_removed_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - LEFTOVER * 2;
+        let names = [".hapax-AAAAAAAAAAAAAAAA.tmp", ".hapax-BBBBBBBBBBBBBBBB.tmp", "notes.tmp"];
+        for (name, is_old) in names.into_iter().zip([true, false, true]) {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            if is_old {
+                file.set_modified(old).unwrap();
+            }
+        }
+        let parts = Parts::create(folder.path(), PAGE_COLUMNS, Limits::default()).unwrap();
+        parts.finish().unwrap();
+        let left = names.map(|name| folder.path().join(name).exists());
+        assert_eq!(left, [false, true, true]);
     }
 }

@@ -1,6 +1,7 @@
 //! Parquet files of a folder, or below a prefix of a store, that are one table.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub struct Parts {
     /// Rows of complete parts that the caller has still to leave out.
     skip: u64,
     progress: Option<Progress>,
+    /// Lock of the folder.
+    _lock: Option<File>,
 }
 
 impl std::fmt::Debug for Parts {
@@ -121,6 +124,7 @@ impl Parts {
         mut progress: Option<Progress>,
     ) -> Result<Self> {
         target.create()?;
+        let lock = target.lock()?;
         let found = target.list(PART)?.into_iter();
         let found: BTreeMap<_, _> = found.filter(|(name, _)| part_number(name).is_some()).collect();
         let before = target.read(PROGRESS, MAX_PROGRESS)?;
@@ -174,6 +178,7 @@ impl Parts {
             written,
             skip: written.rows,
             progress,
+            _lock: lock,
         })
     }
 

@@ -56,6 +56,14 @@ impl Target {
         }
     }
 
+    /// Locks out other exports to the same folder. A store cannot be locked.
+    pub(crate) fn lock(&self) -> Result<Option<fs::File>> {
+        match &self.0 {
+            Place::Folder(folder) => folder.lock(),
+            Place::Store(_) => Ok(None),
+        }
+    }
+
     /// Returns the files whose names begin so, with the bytes of regular ones. A folder may return more.
     pub(crate) fn list(&self, begin: &str) -> Result<Vec<(String, Option<u64>)>> {
         match &self.0 {

@@ -9,7 +9,7 @@ mod root;
 
 pub use destination::{Destination, NamedFile};
 pub use exchange::{end_exchange, exchange};
-pub use output::{NewFile, remove_leftovers, replace};
+pub use output::{NewFile, is_temporary, remove_leftovers, replace};
 pub use pipe::is_closed;
 pub use private::{close_to_others, for_owner_only};
 pub use root::{Root, is_of_system, open_regular, open_stored, without_links};

@@ -128,10 +128,7 @@ pub fn replace(folder: &Path, name: &str, content: &[u8], secret: bool) -> io::R
 pub fn remove_leftovers(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let is_ours = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(BEGINNING)?.strip_suffix(ENDING))
-            .is_some_and(|letters| letters.len() == LETTERS);
+        let is_ours = name.to_str().is_some_and(is_temporary);
         // Temporary names of earlier versions. A link of that name is removed, not followed.
         let is_old = ["crawl.toml.tmp", "summary.json.tmp", "worker.tmp", "discarded.index.tmp"]
             .iter()
@@ -140,6 +137,12 @@ pub fn remove_leftovers(folder: &Path) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
+}
+
+/// Returns whether a file has the name of a temporary file.
+pub fn is_temporary(name: &str) -> bool {
+    let letters = name.strip_prefix(BEGINNING).and_then(|name| name.strip_suffix(ENDING));
+    letters.is_some_and(|letters| letters.len() == LETTERS)
 }
 
 /// Creates a temporary file in `folder` that no other process can have opened.

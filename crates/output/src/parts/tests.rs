@@ -189,11 +189,13 @@ fn an_export_of_another_state_or_with_a_missing_part_is_not_continued_with() {
     begun();
     let other = Parts::resume(folder.path(), COLUMNS, limits, "two").unwrap();
     assert_eq!((other.written().rows, names(folder.path()).len()), (0, 0));
+    drop(other);
     begun();
     fs::remove_file(folder.path().join(part_name(2))).unwrap();
     let parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
     assert_eq!((parts.written().rows, parts.written().parts), (2, 2));
     assert_eq!(names(folder.path()), [PROGRESS, "part-00000.parquet", "part-00001.parquet"]);
+    drop(parts);
     fs::write(folder.path().join(PROGRESS), "{").unwrap();
     let parts = Parts::resume(folder.path(), COLUMNS, limits, "one").unwrap();
     assert_eq!((parts.written().rows, names(folder.path()).len()), (0, 0));
