@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -15,6 +14,9 @@ const PROGRAM: &str = "cli";
 
 /// Runs of a bug's named test when no other test runs: a race does not fail each time.
 const TRIES: u32 = 3;
+
+/// Lines of cargo's messages to print when sources do not compile.
+const ERROR_LINES: usize = 40;
 
 /// One planted bug. Its file contains a line `FILE`, then the sound source and its replacement. `FILE` may be
 /// followed by `--features NAMES` (features that the tests need), `--test NAME` (the test to run first) and `--slow`
@@ -172,13 +174,24 @@ impl Sources {
                 krate => command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]),
             };
             command.args(["--features", &mutant.features]).args(args);
-            command.stderr(Stdio::null()).output()
+            command.output()
         };
-        ensure!(cargo(&["--no-run"])?.status.success(), "{}: it does not compile", mutant.name);
+        let built = cargo(&["--no-run"])?;
+        if !built.status.success() {
+            let errors = errors(&String::from_utf8_lossy(&built.stderr));
+            bail!("{}: cargo test --no-run ended with {}:\n{errors}", mutant.name, built.status);
+        }
         let done = cargo(&[only])?;
         let said = String::from_utf8_lossy(&done.stdout);
         Ok((!done.status.success()).then(|| failed(&said)))
     }
+}
+
+/// The end of the messages of a failed build.
+fn errors(messages: &str) -> String {
+    let lines: Vec<&str> =
+        messages.lines().filter(|line| !line.trim_start().starts_with("Compiling")).collect();
+    lines[lines.len().saturating_sub(ERROR_LINES)..].join("\n")
 }
 
 /// The first failed test in the output of `cargo test`.
@@ -210,6 +223,15 @@ fn copy_sources(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_build_shows_the_end_of_its_messages() {
+        let messages = format!("   Compiling a v1\n{}error: x\n", "note: y\n".repeat(60));
+        let shown = errors(&messages);
+        assert!(shown.ends_with("note: y\nerror: x"), "{shown}");
+        assert_eq!(shown.lines().count(), ERROR_LINES);
+        assert_eq!(errors("   Compiling a v1\nerror: x"), "error: x");
+    }
 
     #[test]
     fn the_test_that_failed_is_named() {
