@@ -85,7 +85,8 @@ pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> 
         // The header was too long to be kept.
         return None;
     }
-    if is_failure(response.status) {
+    // A sitemap that was compressed while it arrived is requested again.
+    if is_failure(response.status) || response.received() != response.raw.len() {
         return None;
     }
     let http = response.head();

@@ -254,7 +254,7 @@ async fn request(
             false => place.server(shared.fetch.get(&at, &known, &wanted)).await?,
         };
         shared.frontier.address_answered(lease);
-        shared.stats.response(response.raw.len(), page);
+        shared.stats.response(response.received(), page);
         // Another spelling, or the same URL after a cookie: follow it here, because the frontier knows the normalised
         // URL.
         let spelling = response.redirect().filter(|to| {

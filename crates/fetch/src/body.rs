@@ -1,5 +1,7 @@
 //! Reads and decodes bodies within limits, with a limit on large bodies in memory.
 
+mod packed;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,6 +14,9 @@ use crate::decode::{decode_beginning, decode_body_within, decode_up_to, is_plain
 use crate::error::{Error, Kind, translate};
 use crate::limits::{LARGE_BODY, Limits};
 
+use self::packed::Buffer;
+pub(crate) use self::packed::Packed;
+
 /// Maximum number of bytes to reserve for the length that a server declares; the buffer grows as bytes arrive.
 const ANNOUNCED: u64 = 64 << 10;
 
@@ -21,7 +26,9 @@ pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
 /// A body as received.
 #[derive(Debug, Default)]
 pub(crate) struct Came {
+    /// Empty if the body was compressed.
     pub(crate) raw: Bytes,
+    pub(crate) packed: Option<Packed>,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
     pub(crate) ended_early: bool,
 }
@@ -84,19 +91,21 @@ impl Bodies {
         Self { large, limits, waiting: Arc::default() }
     }
 
-    /// Reads at most `max` bytes. A longer body is cut if `cut`, else an error.
+    /// Reads at most `max` bytes. A longer body is cut if `cut`, else an error. A body beyond `pack_beyond` bytes is
+    /// compressed.
     pub(crate) async fn read(
         &self,
         response: &mut reqwest::Response,
-        max: usize,
-        cut: bool,
+        (max, cut): (usize, bool),
+        pack_beyond: usize,
         clock: &mut Clock,
     ) -> Result<Came, Error> {
         // Start of the rate measurement: time and bytes.
         let mut from = (clock.took(), 0);
         let whole = response.content_length();
         let announced = whole.unwrap_or(0).min(ANNOUNCED) as usize;
-        let mut raw = Vec::with_capacity(announced.min(max));
+        let mut raw = Buffer::new(announced.min(max), pack_beyond);
+        let failed = |error: std::io::Error| Error::new(Kind::Encoding, error.to_string());
         let mut permit = None;
         let mut ended_early = false;
         loop {
@@ -105,16 +114,16 @@ impl Bodies {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 // The caller checks whether the content is complete.
-                Err(error) if error.kind() != Kind::Timeout && !raw.is_empty() => {
+                Err(error) if error.kind() != Kind::Timeout && raw.len() > 0 => {
                     ended_early = true;
                     break;
                 }
                 Err(error) => return Err(error),
             };
-            raw.extend_from_slice(&piece);
-            if raw.len() > max {
+            let room = max.saturating_sub(raw.len());
+            raw.push(piece.get(..room).unwrap_or(&piece)).map_err(failed)?;
+            if piece.len() > room {
                 if cut {
-                    raw.truncate(max);
                     break;
                 }
                 return Err(Error::new(Kind::TooLarge, format!("over {max} bytes")));
@@ -138,9 +147,8 @@ impl Bodies {
                 from = (clock.took(), raw.len());
             }
         }
-        // The buffer doubles as it grows: release the unused half.
-        raw.shrink_to_fit();
-        Ok(Came { raw: Bytes::from(raw), permit, ended_early })
+        let (raw, packed) = raw.end().map_err(failed)?;
+        Ok(Came { raw, packed, permit, ended_early })
     }
 
     /// Returns the minimum bytes per second. It is higher for a body with a permit while others wait, so that a

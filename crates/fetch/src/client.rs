@@ -14,7 +14,7 @@ use url::{Host, Url};
 use crate::body::{Bodies, Came, Clock, Held};
 use crate::content_type::content_type;
 use crate::cookies::Jar;
-use crate::decode::is_complete_gzip;
+use crate::decode::{is_complete_gzip, is_plain};
 use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
@@ -103,6 +103,16 @@ enum Beyond {
 }
 
 impl Beyond {
+    /// Returns the number of bytes beyond which a body is compressed while it arrives.
+    fn pack_beyond(self, headers: &HeaderMap) -> usize {
+        let encodings = headers.get_all(CONTENT_ENCODING).iter();
+        let encoding = in_one(encodings.map(HeaderValue::as_bytes)).unwrap_or_default();
+        match self == (Self::IsCut { decode: false }) && is_plain(&encoding) {
+            true => LARGE_BODY,
+            false => usize::MAX,
+        }
+    }
+
     /// Returns whether a body that ended early is an error.
     fn lacks_content(self, framed: bool, raw: &[u8], body: &[u8]) -> bool {
         match self {
@@ -232,8 +242,9 @@ impl Fetcher {
         self.get_up_to(url, self.limits.max_body, Beyond::Fails, known, &wanted).await
     }
 
-    /// Fetches a sitemap; bytes beyond [`Limits::max_sitemap`] are cut. An encoded body is not decoded, so that
-    /// [`Sitemap::of_response`](crate::Sitemap::of_response) decodes it as a stream: `body` is empty.
+    /// Fetches a sitemap; bytes beyond [`Limits::max_sitemap`] are cut. An encoded body is not decoded, and a plain one
+    /// beyond 1 MiB is compressed while it arrives, so that [`Sitemap::of_response`](crate::Sitemap::of_response)
+    /// decodes it as a stream: `body` is empty, and of a compressed one `raw` too.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -298,13 +309,15 @@ impl Fetcher {
         }
         let short = self.limits.max_unwanted.min(max);
         let mut broken = false;
-        let Came { raw, permit, ended_early } = match wanted {
+        let pack = beyond.pack_beyond(response.headers());
+        let Came { raw, packed, permit, ended_early } = match wanted {
             true => {
-                self.bodies.read(&mut response, max, beyond != Beyond::Fails, &mut clock).await?
+                let limit = (max, beyond != Beyond::Fails);
+                self.bodies.read(&mut response, limit, pack, &mut clock).await?
             }
             false if length.is_some_and(|length| length > short as u64) => Came::default(),
             // The status is known, so errors in an unwanted body are ignored, except a timeout: the host is slow.
-            false => match self.bodies.read(&mut response, short, true, &mut clock).await {
+            false => match self.bodies.read(&mut response, (short, true), pack, &mut clock).await {
                 Err(error) if error.kind() == Kind::Timeout => return Err(error),
                 Ok(came) if !came.ended_early => came,
                 _ => {
@@ -334,8 +347,12 @@ impl Fetcher {
             url: url.clone(),
             status: response.status().as_u16(),
             headers,
-            bodiless: !broken && raw.is_empty() && length.is_none_or(|length| length == 0),
+            bodiless: !broken
+                && packed.is_none()
+                && raw.is_empty()
+                && length.is_none_or(|length| length == 0),
             raw,
+            packed,
             body,
             peer: peer.filter(|_| !self.proxied),
             took,

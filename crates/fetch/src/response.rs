@@ -10,6 +10,7 @@ use url::Url;
 
 use hapax_url::without_extra_slashes;
 
+use crate::body::Packed;
 use crate::content_type::content_type;
 
 /// Headers that a crawler needs, kept first. Hosts may send others, such as Link, in numbers that displace the rest.
@@ -42,8 +43,9 @@ pub struct Response {
     pub status: u16,
     /// Headers in order, names in lower case.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body as received, without chunked framing.
+    /// The body as received, without chunked framing; empty if it is a sitemap that was compressed.
     pub raw: Bytes,
+    pub(crate) packed: Option<Packed>,
     /// The decoded body; empty if it was not wanted.
     pub body: Bytes,
     /// Whether the response had no body.
@@ -84,6 +86,7 @@ impl Response {
             status,
             headers,
             raw,
+            packed: None,
             body,
             bodiless,
             ended_early: false,
@@ -94,6 +97,11 @@ impl Response {
             request,
             _permit: None,
         }
+    }
+
+    /// Returns the number of bytes of the body that were received.
+    pub fn received(&self) -> usize {
+        self.packed.as_ref().map_or(self.raw.len(), |packed| packed.received)
     }
 
     /// Returns the first header with this name (lower case), if it is UTF-8.

@@ -95,16 +95,19 @@ impl Sitemap {
         Self::from_input(base, Input::new(Box::new(body), limits.max_bytes), limits)
     }
 
-    /// Parses the sitemap of a response. Decodes a body that is still encoded as a stream, so that it is never in
-    /// memory as a whole.
+    /// Parses the sitemap of a response. Decodes a body that is encoded or was compressed as a stream, so that it is
+    /// never in memory as a whole.
     pub fn of_response(base: &Url, response: &Response, limits: &SitemapLimits) -> Self {
         if !response.body.is_empty() {
             return Self::parse(base, &response.body, limits);
         }
-        let encoding = response.encoding().unwrap_or_default();
         // One byte beyond the limit shows that the sitemap is longer.
         let most = limits.max_bytes.saturating_add(1);
-        let body = decoded(&response.raw, &encoding, limits.max_encodings, most);
+        let encoding = response.encoding().unwrap_or_default();
+        let body = match &response.packed {
+            Some(packed) => decoded(&packed.gzip, "gzip", 1, most),
+            None => decoded(&response.raw, &encoding, limits.max_encodings, most),
+        };
         Self::from_input(base, Input::new(body, limits.max_bytes), limits)
     }
 

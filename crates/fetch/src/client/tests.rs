@@ -368,3 +368,33 @@ async fn an_encoded_sitemap_is_read_as_a_stream_and_cut_at_its_limit() {
         assert!(found.cut && (400..600).contains(&found.pages.len()), "{}", found.pages.len());
     }
 }
+
+#[tokio::test]
+async fn a_large_plain_sitemap_is_compressed_while_it_arrives() {
+    let entry = |n: usize| format!("<url><loc>http://a.example/{n}</loc></url>");
+    let map: String = (0..30_000).map(entry).collect();
+    let map = format!("<urlset>{map}</urlset>");
+    let length = map.len();
+    assert!(length > LARGE_BODY);
+    let url = server(move |_| (String::new(), map.clone().into_bytes())).await;
+    let known = Validators::default();
+    let whole = fetcher(&url, Options::default());
+    let response = whole.get_sitemap(&url, &known).await.unwrap();
+    assert!(response.raw.is_empty() && response.body.is_empty() && !response.bodiless);
+    assert_eq!(response.received(), length);
+    assert!(response.packed.as_ref().unwrap().gzip.len() < length / 4);
+    let found = Sitemap::of_response(&url, &response, &SitemapLimits::default());
+    assert_eq!((found.pages.len(), found.cut), (30_000, false));
+    // A seed may be a page: its body is kept.
+    let list = whole.get_list(&url, &known).await.unwrap();
+    assert_eq!((list.body.len(), list.received()), (length, length));
+    // Beyond the limit of sitemaps.
+    let most = LARGE_BODY + 1000;
+    let limits = Limits { max_sitemap: most, ..Limits::default() };
+    let short = SitemapLimits { max_bytes: most, ..SitemapLimits::default() };
+    let client = fetcher(&url, Options { limits, ..Options::default() });
+    let response = client.get_sitemap(&url, &known).await.unwrap();
+    assert_eq!(response.received(), most + 1, "one byte more shows that it is longer");
+    let found = Sitemap::of_response(&url, &response, &short);
+    assert!(found.cut && (20_000..30_000).contains(&found.pages.len()), "{}", found.pages.len());
+}
