@@ -69,11 +69,32 @@ impl Committer {
     pub(crate) fn check_date(&self, url: &str, visits: &Visits, seen: Seen) -> Result<()> {
         let (Some(frontier), Some(claim)) = (&self.frontier, visits.claim) else { return Ok(()) };
         let is_answer = matches!(seen, Seen::Same | Seen::Changed);
-        let most = if claim.changed { CHECKED_CHANGED } else { CHECKED_SAME };
-        if !is_answer || unix_now().saturating_sub(claim.at) > most {
+        if !is_answer || !checks(&claim, unix_now()) {
             return Ok(());
         }
         let Ok(url) = Url::parse(url) else { return Ok(()) };
         learn(&**frontier, &url, DATES, (claim.changed, seen == Seen::Changed))
+    }
+}
+
+/// Returns whether a visit at this Unix time shows if a claim was right.
+const fn checks(claim: &DateClaim, now: u64) -> bool {
+    let most = if claim.changed { CHECKED_CHANGED } else { CHECKED_SAME };
+    now.saturating_sub(claim.at) <= most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_visit_does_not_check_a_claim() {
+        let claim = |changed| DateClaim { changed, believed: true, at: 1_000_000 };
+        for (changed, most) in [(true, 2 * 86_400), (false, 3600)] {
+            let claim = claim(changed);
+            assert!(checks(&claim, claim.at + most), "{changed}");
+            assert!(!checks(&claim, claim.at + most + 1), "{changed}");
+            assert!(checks(&claim, claim.at - 10), "a clock that was set back");
+        }
     }
 }
