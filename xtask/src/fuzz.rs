@@ -88,7 +88,7 @@ fn fuzz(target: &str, how: &How<'_>) -> Result<()> {
         out.write_all(&done.stderr)?;
         ensure!(
             done.status.success(),
-            "{target} failed: what it found lies in fuzz/artifacts/{target}"
+            "{target} failed: the inputs that it found are in fuzz/artifacts/{target}"
         );
         if flags == replay {
             let covered = covered(&String::from_utf8_lossy(&done.stderr));

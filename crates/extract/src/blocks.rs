@@ -6,14 +6,17 @@ use html5ever::ns;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
+use crate::buttons::is_in_sentence;
 use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
-use crate::elements::{Attributes, Role, Shown, heading_level, is_custom, role, shown};
+pub(crate) use crate::elements::Tag;
+use crate::elements::{Attributes, Role, Shown, heading_level, is_custom, role, shown, tag};
 use crate::folded::{Folds, is_question_button};
 use crate::kinds::Kinds;
 use crate::limits::Limits;
 use crate::line_numbers::LineNumbers;
 use crate::metadata::{Gathered, Place};
+use crate::styles::Styles;
 use crate::supply::JSON_LD;
 use crate::trace::Trace;
 use crate::wrap::is_wide;
@@ -56,6 +59,7 @@ pub(crate) struct ElementInfo {
     pub(crate) content: bool,
     pub(crate) article: bool,
     pub(crate) header: bool,
+    pub(crate) table: bool,
     /// Hidden until a user or a script opens it: a dialog.
     pub(crate) waits: bool,
     /// Its class or id indicates boilerplate.
@@ -76,21 +80,6 @@ impl ElementInfo {
         self.marks = marks;
         self.suspicious = self.header || (self.tag != Tag::Heading && marks.has(Marks::SUSPICIOUS));
     }
-}
-
-/// The block-level tags that the decision distinguishes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Tag {
-    #[default]
-    Other = 0,
-    Paragraph = 1,
-    Item = 2,
-    Cell = 3,
-    Heading = 4,
-    Pre = 5,
-    Quote = 6,
-    Caption = 7,
-    Definition = 8,
 }
 
 /// How far above an answer the element may be that is named as an FAQ, in elements.
@@ -185,13 +174,14 @@ impl Page {
     }
 }
 
-pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
-    collect_with(html, limits, None).0
+pub(crate) fn collect(html: &Html, styles: &Styles, limits: &Limits) -> Page {
+    collect_with(html, styles, limits, None).0
 }
 
 /// Does the same. A trace receives the block of each text.
 pub(crate) fn collect_with(
     html: &Html,
+    styles: &Styles,
     limits: &Limits,
     trace: Option<Trace>,
 ) -> (Page, Option<Trace>) {
@@ -205,6 +195,7 @@ pub(crate) fn collect_with(
         open: Vec::new(),
         structure: 0,
         links: 0,
+        outward: false,
         heading: 0,
         in_title: false,
         in_json: false,
@@ -215,6 +206,7 @@ pub(crate) fn collect_with(
         folds: Folds::default(),
         flushed: 0,
         trace,
+        styles,
         limits,
     };
     for edge in html.tree.root().traverse() {
@@ -254,6 +246,8 @@ struct Walk<'a> {
     /// Number of open elements of the page structure.
     structure: usize,
     links: usize,
+    /// Whether the open link leads to another page.
+    outward: bool,
     heading: u8,
     in_title: bool,
     in_json: bool,
@@ -266,12 +260,14 @@ struct Walk<'a> {
     /// Number of blocks so far.
     flushed: u32,
     trace: Option<Trace>,
+    styles: &'a Styles,
     limits: &'a Limits,
 }
 
 impl Walk<'_> {
     fn open(&mut self, element: &Element, node: NodeRef<'_, Node>) {
         let name = element.name();
+        let opens = self.structure == 0 && self.folds.opens(element, node);
         match name {
             "html" => self.page.lang = element.attr("lang").map(str::to_owned),
             // SVG has title elements too.
@@ -282,11 +278,12 @@ impl Walk<'_> {
                 let content = element.attr("content").unwrap_or_default();
                 self.page.kinds.read(content.trim());
             }
-            "a" => {
+            "a" if !opens => {
                 self.links += 1;
                 self.current.links += 1;
                 let href = element.attr("href").unwrap_or_default().trim_start();
-                self.current.outward |= !href.is_empty() && !href.starts_with('#');
+                self.outward = !href.is_empty() && !href.starts_with('#');
+                self.current.outward |= self.outward;
             }
             "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
             "br" => self.current.text.push('\n'),
@@ -303,7 +300,8 @@ impl Walk<'_> {
             let href = element.attrs().find(|(name, _)| is_href(name)).map(|(_, value)| value);
             self.page.declared.link(href, element.attr("rel"), self.limits);
         }
-        let attributes = Attributes::of(element);
+        let mut attributes = Attributes::of(element);
+        attributes.hidden |= self.styles.hide(element, node);
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
         }
@@ -311,12 +309,12 @@ impl Walk<'_> {
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
-        } else if is_custom(name) {
-            self.part();
+        } else {
+            self.part(name, attributes.breaks);
         }
         let info = block.then(|| self.describe(name, &attributes));
         let shown = match (shown(&attributes, role), &info) {
-            (Shown::Hidden, Some(info)) if self.is_answer(&attributes, info) => Shown::Yes,
+            (Shown::Hidden, Some(info)) if self.is_answer(&attributes, info, node) => Shown::Yes,
             (shown, _) => shown,
         };
         self.open.push((role, shown));
@@ -354,8 +352,8 @@ impl Walk<'_> {
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
-        } else if is_custom(name) {
-            self.part();
+        } else {
+            self.part(name, Attributes::of(element).breaks);
         }
         if block {
             self.stack.pop();
@@ -394,9 +392,9 @@ impl Walk<'_> {
         }
         let question = self.structure == 0 && is_question_button(element, node);
         if question || self.heading > 0 {
-            self.folds.controls(element);
+            self.folds.controls(element, node);
         }
-        if self.heading > 0 || !self.current.text.is_empty() && is_before_words(node) {
+        if self.heading > 0 || is_in_sentence(node, !self.current.text.is_empty()) {
             Role::Inline
         } else if question {
             Role::Block
@@ -406,22 +404,32 @@ impl Walk<'_> {
     }
 
     /// Returns whether a hidden element is the answer to a question of an FAQ: it is shown when somebody asks for it.
-    fn is_answer(&self, attributes: &Attributes<'_>, info: &ElementInfo) -> bool {
+    fn is_answer(
+        &self,
+        attributes: &Attributes<'_>,
+        info: &ElementInfo,
+        node: NodeRef<'_, Node>,
+    ) -> bool {
         let near = self.stack.iter().rev().filter_map(|at| self.page.elements.get(*at));
         let mut marks =
             std::iter::once(info).chain(near).map(|element| element.marks).take(FOLD_DEPTH);
         attributes.hidden
             && !info.waits
             && !info.marks.has(Marks::NAVIGATION)
-            && (self.folds.has(attributes.id) || marks.any(|marks| marks.has(Marks::FOLD)))
+            && (self.folds.has(attributes.id)
+                || self.folds.follows(node)
+                || marks.any(|marks| marks.has(Marks::FOLD)))
     }
 
-    /// Separates the text of a custom element from the text beside it by a space.
-    fn part(&mut self) {
-        if self.dropped == 0
-            && !self.current.text.is_empty()
-            && !self.current.text.ends_with([' ', '\n'])
-        {
+    /// Separates the text of a custom element from the text beside it by a space, and that of an element which `breaks` by
+    /// a line break.
+    fn part(&mut self, name: &str, breaks: bool) {
+        if self.dropped > 0 || self.current.text.is_empty() || self.current.text.ends_with('\n') {
+            return;
+        }
+        if breaks {
+            self.current.text.push('\n');
+        } else if is_custom(name) && !self.current.text.ends_with(' ') {
             self.current.text.push(' ');
         }
     }
@@ -447,6 +455,7 @@ impl Walk<'_> {
             content,
             article: name == "article",
             header: name == "header",
+            table: name == "table",
             waits,
             suspicious: false,
             depth: self.stack.len().min(usize::from(u16::MAX)) as u16,
@@ -512,6 +521,8 @@ impl Walk<'_> {
 
     fn flush(&mut self) {
         let mut block = std::mem::take(&mut self.current);
+        // A link may be around the blocks of a teaser.
+        self.current.outward = self.outward && self.links > 0;
         self.broken = false;
         let trimmed = block.text.trim();
         if trimmed.is_empty() {
@@ -557,27 +568,6 @@ impl Walk<'_> {
             let text = element.attr("alt").unwrap_or_default().trim();
             self.page.images.push((source.trim().to_owned(), text.to_owned()));
         }
-    }
-}
-
-/// Returns whether words follow directly.
-fn is_before_words(node: NodeRef<'_, Node>) -> bool {
-    let next = node.next_sibling();
-    let text = next.as_ref().and_then(|next| next.value().as_text());
-    text.is_some_and(|text| text.contains(char::is_alphanumeric))
-}
-
-fn tag(name: &str) -> Tag {
-    match name {
-        "p" => Tag::Paragraph,
-        "li" => Tag::Item,
-        "td" | "th" => Tag::Cell,
-        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => Tag::Heading,
-        "pre" => Tag::Pre,
-        "blockquote" => Tag::Quote,
-        "figcaption" | "figure" | "caption" => Tag::Caption,
-        "dd" | "dt" => Tag::Definition,
-        _ => Tag::Other,
     }
 }
 

@@ -54,7 +54,10 @@ const WORDS: &[(Marks, &str)] = &[
         Marks::CONTENT,
         "article content entry story text. body main. prose markdown detail paragraph richtext wysiwyg editor.",
     ),
-    (Marks::COMMENT, "comment disqus respond discuss pinglun livefyre feedback"),
+    (
+        Marks::COMMENT,
+        "comment disqus respond discuss pinglun livefyre feedback kommentar comentari talkback reactie reaction. reactions.",
+    ),
     (
         Marks::RELATED,
         "related recommend more. popular trending teaser readmore suggest similar also. recirc upnext latest. recent \
@@ -101,8 +104,8 @@ const WORDS: &[(Marks, &str)] = &[
     (Marks::FOLD, "accordion faq. faqs. accordian"),
     (
         Marks::SUSPICIOUS,
-        "ad. ads. advert banner breadcrumb byline comment cookie consent disqus footer gdpr header. hidden. menu modal nav. \
-         newsletter pager paginat popup popular promo recommend related share sharing sidebar signup skip. social sponsor \
+        "ad. ads. advert banner breadcrumb byline comment kommentar comentari talkback reactie reactions. cookie consent disqus footer \
+         gdpr header. hidden. menu modal nav. newsletter pager paginat popup popular promo recommend related share sharing sidebar signup skip. social sponsor \
          subscribe tag. tags. teaser toolbar trending widget",
     ),
 ];

@@ -110,7 +110,11 @@ mod tests {
 
     fn marks_of(html: &str, class: &str) -> Marks {
         let html = scraper::Html::parse_document(html);
-        let mut page = crate::blocks::collect(&html, &crate::Limits::default());
+        let mut page = crate::blocks::collect(
+            &html,
+            &crate::styles::Styles::default(),
+            &crate::Limits::default(),
+        );
         deny_common_names(&mut page);
         let names = crate::class_words::Names::of(class, "");
         page.elements.iter().find(|element| element.names == names).unwrap().marks

@@ -12,6 +12,7 @@ use crate::model::model;
 use crate::others::{comments, is_article, other_stories};
 use crate::page_type::is_forum;
 use crate::stop_lists::StopList;
+use crate::tables::keep_as_one;
 use crate::votes::{Choice, Reason, Votes, is_set};
 
 /// An element with a boilerplate name is pruned only if it holds at most this share of the page's value.
@@ -134,6 +135,7 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
             }
         }
     }
+    keep_as_one(page, votes, &barred, &mut keep);
     let confidence = model.expected_f1(&keep, scores, &sizes);
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));

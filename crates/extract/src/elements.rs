@@ -102,6 +102,35 @@ pub(crate) fn role(element: &Element) -> Role {
     }
 }
 
+/// The block-level tags that the decision distinguishes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tag {
+    #[default]
+    Other = 0,
+    Paragraph = 1,
+    Item = 2,
+    Cell = 3,
+    Heading = 4,
+    Pre = 5,
+    Quote = 6,
+    Caption = 7,
+    Definition = 8,
+}
+
+pub(crate) fn tag(name: &str) -> Tag {
+    match name {
+        "p" => Tag::Paragraph,
+        "li" => Tag::Item,
+        "td" | "th" => Tag::Cell,
+        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => Tag::Heading,
+        "pre" => Tag::Pre,
+        "blockquote" => Tag::Quote,
+        "figcaption" | "figure" | "caption" => Tag::Caption,
+        "dd" | "dt" => Tag::Definition,
+        _ => Tag::Other,
+    }
+}
+
 /// Attributes that the walk needs, read in one pass.
 #[derive(Default)]
 pub(crate) struct Attributes<'a> {
@@ -111,6 +140,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) itemprop: Option<&'a str>,
     pub(crate) itemtype: Option<&'a str>,
     pub(crate) hidden: bool,
+    /// Whether its style begins a new line before and behind it.
+    pub(crate) breaks: bool,
 }
 
 impl<'a> Attributes<'a> {
@@ -125,7 +156,10 @@ impl<'a> Attributes<'a> {
                 "itemtype" => all.itemtype = Some(value),
                 "hidden" => all.hidden = true,
                 "aria-hidden" => all.hidden |= value == "true",
-                "style" => all.hidden |= hides(value),
+                "style" => {
+                    all.hidden |= declares(value, [b"display:none", b"visibility:hidden"]);
+                    all.breaks = declares(value, [b"display:block"]);
+                }
                 _ => {}
             }
         }
@@ -133,10 +167,11 @@ impl<'a> Attributes<'a> {
     }
 }
 
-fn hides(style: &str) -> bool {
+/// Returns whether a style contains one of these declarations, without regard to white space and case.
+fn declares<const N: usize>(style: &str, wanted: [&[u8]; N]) -> bool {
     let mut rest = style.bytes().filter(|b| !b.is_ascii_whitespace()).take(MAX_STYLE);
-    // Both patterns, matched at any position.
-    let mut found: [(&[u8], usize); 2] = [(b"display:none", 0), (b"visibility:hidden", 0)];
+    // All patterns, matched at any position.
+    let mut found = wanted.map(|wanted| (wanted, 0));
     rest.any(|byte| {
         let byte = byte.to_ascii_lowercase();
         found.iter_mut().any(|(wanted, at)| {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 
-use ego_tree::NodeRef;
+use ego_tree::{NodeId, NodeRef};
 use foldhash::fast::{FixedState, RandomState};
 use scraper::Node;
 use scraper::node::Element;
@@ -18,21 +18,32 @@ const LEAST_WORDS: usize = 3;
 /// Maximum number of answers of a page; the FAQ with the most known entries has some hundred.
 const MAX_ANSWERS: usize = 4096;
 
+/// Maximum number of texts and comments between a question and its answer.
+const MAX_BETWEEN: usize = 4;
+/// How many ancestors of a question its answer may follow.
+const ABOVE: usize = 2;
+
 /// Returns whether a button opens an answer: it says that it opens something, and its text is a question or has at
 /// least three words.
 ///
 /// # Complexity
 /// Constant: it reads at most 32 nodes.
 pub(crate) fn is_question_button(element: &Element, node: NodeRef<'_, Node>) -> bool {
-    let opens = element.attrs().any(|(name, value)| match name {
+    let class = element.attr("class").unwrap_or_default();
+    (says_that_it_opens(element) || Names::of(class, "").marks().has(Marks::FOLD))
+        && is_question(node)
+}
+
+fn says_that_it_opens(element: &Element) -> bool {
+    element.attrs().any(|(name, value)| match name {
         "aria-expanded" | "aria-controls" => true,
         "data-toggle" | "data-bs-toggle" => value == "collapse",
         _ => false,
-    });
-    let class = element.attr("class").unwrap_or_default();
-    if !opens && !Names::of(class, "").marks().has(Marks::FOLD) {
-        return false;
-    }
+    })
+}
+
+/// Returns whether a text is a question or has at least three words.
+fn is_question(node: NodeRef<'_, Node>) -> bool {
     let mut text = String::new();
     for node in node.descendants().take(MAX_NODES) {
         if let Some(part) = node.value().as_text()
@@ -48,25 +59,61 @@ pub(crate) fn is_question_button(element: &Element, node: NodeRef<'_, Node>) -> 
         || text.split_whitespace().count().max(wide) >= LEAST_WORDS
 }
 
-/// The ids of the answers that buttons open.
+/// The answers that buttons and other questions open.
 #[derive(Debug, Default)]
-pub(crate) struct Folds(HashSet<u64, RandomState>);
+pub(crate) struct Folds {
+    /// Hashes of the ids of the answers.
+    ids: HashSet<u64, RandomState>,
+    /// The last question that names no answer, and its nearest ancestors: the answer follows one of them.
+    last: [Option<NodeId>; ABOVE + 1],
+}
 
 impl Folds {
-    /// Adds the elements that a button controls.
-    pub(crate) fn controls(&mut self, button: &Element) {
-        let ids = button.attr("aria-controls").into_iter();
-        let targets = ["data-target", "data-bs-target"].into_iter();
-        let targets = targets.filter_map(|name| button.attr(name)?.strip_prefix('#'));
-        for id in ids.chain(targets).filter(|id| !id.is_empty()) {
-            if self.0.len() < MAX_ANSWERS {
-                self.0.insert(FixedState::default().hash_one(id));
+    /// Returns whether an element other than a button opens an answer: a link, a term or a box with the role of a button,
+    /// or a link to nowhere within one. Adds the answer.
+    pub(crate) fn opens(&mut self, element: &Element, node: NodeRef<'_, Node>) -> bool {
+        if element.name() == "a" && element.attr("href").is_none() {
+            let parent = node.parent();
+            let parent = parent.as_ref().and_then(|parent| parent.value().as_element());
+            if parent.is_some_and(|parent| parent.name() != "button" && says_that_it_opens(parent))
+            {
+                return is_question(node);
             }
+        }
+        let opens = element.name() != "button" && says_that_it_opens(element) && is_question(node);
+        if opens {
+            self.controls(element, node);
+        }
+        opens
+    }
+
+    /// Adds the elements that a question controls.
+    pub(crate) fn controls(&mut self, question: &Element, node: NodeRef<'_, Node>) {
+        let ids = question.attr("aria-controls").into_iter();
+        let targets = ["data-target", "data-bs-target", "href"].into_iter();
+        let targets = targets.filter_map(|name| question.attr(name)?.strip_prefix('#'));
+        let mut named = false;
+        for id in ids.chain(targets).filter(|id| !id.is_empty()) {
+            named = true;
+            if self.ids.len() < MAX_ANSWERS {
+                self.ids.insert(FixedState::default().hash_one(id));
+            }
+        }
+        if !named {
+            let mut nodes = std::iter::once(node).chain(node.ancestors());
+            self.last = std::array::from_fn(|_| nodes.next().map(|node| node.id()));
         }
     }
 
-    /// Returns whether a button before opens the element with this id.
+    /// Returns whether a question before opens the element with this id.
     pub(crate) fn has(&self, id: &str) -> bool {
-        !self.0.is_empty() && self.0.contains(&FixedState::default().hash_one(id))
+        !self.ids.is_empty() && self.ids.contains(&FixedState::default().hash_one(id))
+    }
+
+    /// Returns whether an element follows the last question that names no answer.
+    pub(crate) fn follows(&self, node: NodeRef<'_, Node>) -> bool {
+        let mut before = node.prev_siblings().take(MAX_BETWEEN);
+        let before = before.find(|node| node.value().is_element());
+        before.is_some_and(|before| self.last.contains(&Some(before.id())))
     }
 }

@@ -6,6 +6,7 @@
 mod addresses;
 mod block_evidence;
 mod blocks;
+mod buttons;
 mod charset;
 mod class_words;
 mod code_rows;
@@ -40,7 +41,9 @@ mod recipe_version;
 mod scan;
 mod skip;
 mod stop_lists;
+mod styles;
 mod supply;
+mod tables;
 mod title;
 mod tokens;
 mod trace;

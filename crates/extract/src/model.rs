@@ -151,7 +151,11 @@ mod tests {
         let html = "<h1>A page</h1><nav><a href=/>home</a></nav><p>This is the text of it, and \
                     there is more of that below.</p><p>So it goes on for a while.</p>";
         let html = scraper::Html::parse_document(&html.repeat(3));
-        let page = crate::blocks::collect(&html, &crate::Limits::default());
+        let page = crate::blocks::collect(
+            &html,
+            &crate::styles::Styles::default(),
+            &crate::Limits::default(),
+        );
         let votes = crate::content::vote(&page, crate::stop_lists::StopLists::First.of("en"));
         let scores = |kept| model().scores_with(&page, &votes, &votes.sizes(), kept);
         assert_eq!(scores(usize::MAX).len(), 12);

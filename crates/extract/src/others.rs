@@ -118,7 +118,7 @@ fn contents(page: &Page, votes: &Votes, main: usize) -> Vec<Content> {
     let mut contents = vec![Content::default(); page.elements.len()];
     for (block, m) in page.blocks.iter().zip(&votes.measures) {
         let Some(content) = contents.get_mut(block.element) else { continue };
-        let minor = block.heading > 1;
+        let minor = block.heading > 1 || block.heading == 1 && block.element != main;
         content.headings += u32::from(minor);
         content.linked += u32::from(minor && block.outward);
         content.words += if m.ends_sentence && !m.heading { m.words } else { 0.0 };

@@ -23,6 +23,7 @@ use crate::page_type::{PageType, page_type};
 use crate::parse::{is_xml, parse, parse_as};
 use crate::scan::scan;
 use crate::stop_lists::StopLists;
+use crate::styles::Styles;
 use crate::title::{heading_of, main_heading};
 use crate::trace::Trace;
 use crate::votes::{Choice, Reason, Votes};
@@ -63,7 +64,8 @@ fn read(
 ) -> (Document, Option<Elements>) {
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse_as(&text, &limits.parse, is_xhtml(content_type, &text));
-    let (mut page, trace) = blocks::collect_with(&html, limits, keeps.then(Trace::default));
+    let (mut page, trace) =
+        blocks::collect_with(&html, &Styles::of(&text), limits, keeps.then(Trace::default));
     join_rows_of_code(&mut page);
     // The tree needs most of the memory: free it before the decision.
     let html = keeps.then_some(html);
@@ -329,7 +331,7 @@ pub fn kept_by(
 fn voted(content_type: Option<&str>, body: &[u8], limits: &Limits) -> (blocks::Page, Votes) {
     let (text, ..) = decode(body, content_type);
     let (html, _) = parse(&text, &limits.parse);
-    let mut page = blocks::collect(&html, limits);
+    let mut page = blocks::collect(&html, &Styles::of(&text), limits);
     join_rows_of_code(&mut page);
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let languages = whole.languages(page.lang.as_deref());

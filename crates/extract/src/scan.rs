@@ -187,7 +187,8 @@ mod tests {
             <svg><title>never closed</svg><style><a href=no></style>
             <svg/><style><a href=no></style><svg><font color=red><style><a href=no></style>"##;
         let limits = Limits { agent: "hapax".into(), ..Limits::default() };
-        let tree = collect(&parse(page, &limits.parse).0, &limits);
+        let tree =
+            collect(&parse(page, &limits.parse).0, &crate::styles::Styles::default(), &limits);
         let (declared, title, truncated) = scan(page, &limits, false);
         assert_eq!(title, tree.title);
         assert_eq!(truncated, None);
@@ -203,7 +204,11 @@ mod tests {
             <textarea/><noframes/><p/><a href="two">2</a><script>"<a href=no>"</script>
             <svg><title/><a href="drawn"/><style/></svg><script/><a href="three">3</a></body></html>"#;
         for xml in [false, true] {
-            let tree = collect(&parse_as(page, &limits.parse, xml).0, &limits);
+            let tree = collect(
+                &parse_as(page, &limits.parse, xml).0,
+                &crate::styles::Styles::default(),
+                &limits,
+            );
             let (declared, title, _) = scan(page, &limits, xml);
             assert_eq!((title, declared.links.len() > 3), (tree.title, xml));
             assert_eq!(sorted(declared), sorted(tree.declared), "XHTML: {xml}");

@@ -19,6 +19,9 @@ const ANSWERS: [&str; 6] = [
     "It is shallow at its edge and has a fence on the side of the road. Do not leave small children alone there.",
 ];
 
+/// Writes a question and its answer.
+type Entry = dyn Fn(usize, &str, &str) -> String;
+
 fn entries(entry: impl Fn(usize, &str, &str) -> String) -> String {
     let pairs = QUESTIONS.iter().zip(ANSWERS).enumerate();
     pairs.map(|(at, (question, answer))| entry(at, question, answer)).collect()
@@ -127,4 +130,36 @@ fn buttons_that_act_and_hidden_dialogs_are_no_text() {
         &all,
         &["Print this page", "Open menu", "The observatory opens", "Clay that was dug"],
     );
+}
+
+#[test]
+fn answers_that_open_by_other_elements_than_buttons_are_text() {
+    let kinds: [&Entry; 5] = [
+        &|at, q, a| {
+            format!(
+                "<a href='#t{at}' aria-expanded=false><h3>{q}</h3></a><div id=t{at} style='display:none'><p>{a}</p></div>"
+            )
+        },
+        &|at, q, a| {
+            format!(
+                "<div role=button tabindex=0 aria-controls=p{at}>{q}</div><div id=p{at} aria-hidden=true style='display:none'>{a}</div>"
+            )
+        },
+        &|_, q, a| {
+            format!("<dl><dt><button aria-expanded=false>{q}</button></dt><dd hidden>{a}</dd></dl>")
+        },
+        &|at, q, a| {
+            format!(
+                "<div class=panel><h4><a data-toggle=collapse href='#col{at}'>{q}</a></h4><div id=col{at} hidden>{a}</div></div>"
+            )
+        },
+        &|at, q, a| {
+            format!(
+                "<div class=item><div role=button aria-controls=e{at}><a class=title>{q}</a></div><div id=e{at} hidden><p>{a}</p></div></div>"
+            )
+        },
+    ];
+    for kind in kinds {
+        keeps_all(&format!("<main><h1>Questions and answers</h1>{}</main>", entries(kind)));
+    }
 }

@@ -6,6 +6,7 @@ mod code;
 mod faq;
 mod lists;
 mod lyrics;
+mod shown;
 mod streams;
 
 use std::collections::HashMap;

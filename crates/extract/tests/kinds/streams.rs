@@ -62,6 +62,9 @@ fn comments_longer_than_a_short_article_are_no_text() {
             article()
         ),
         format!("<div class=content>{}<div class=comments>{boxes}</div></div>", article()),
+        format!("<div class=content>{}<div class=kommentare>{boxes}</div></div>", article()),
+        format!("<div class=content>{}<div class=comentarios>{boxes}</div></div>", article()),
+        format!("<div class=content>{}<div class=talkbacks>{boxes}</div></div>", article()),
         format!(
             "<div class=story>{}</div><h3>Reactions</h3><ul class=commentlist>{named}</ul>",
             article()
@@ -117,6 +120,13 @@ fn other_stories_below_a_short_article_are_no_text() {
     let whole = stream(&|title, text| {
         format!("<article><h2>{title}</h2><p>{text}</p><p>{text}</p></article>")
     });
+    // The link is around the heading, and each story has a main heading of its own.
+    let linked = stream(&|title, text| {
+        format!("<div class=card><a href='/{title}'><h4>{title}</h4></a><p>{text}</p></div>")
+    });
+    let first = stream(&|title, text| {
+        format!("<article class=post><h1>{title}</h1><p>{text}</p></article>")
+    });
     let others = ["The ferry to the northern", "Our bakery was built", "A pond of this size"];
     for body in [
         format!("<main><article class=post>{}</article>{teasers}</main>", article()),
@@ -125,6 +135,8 @@ fn other_stories_below_a_short_article_are_no_text() {
             article()
         ),
         format!("<main><article>{}</article>{whole}</main>", article()),
+        format!("<main><article class=post>{}</article>{first}</main>", article()),
+        format!("<main><article>{}</article><div class=grid>{linked}</div></main>", article()),
         format!("{DECLARED}<main>{}<div class=more-stories>{boxes}</div></main>", article()),
     ] {
         keeps(&page("Town closes its swimming pool", &body), &wanted(), &others);

@@ -1,0 +1,59 @@
+//! Tables of data are text as a whole or not at all: a value without its label says nothing.
+
+use crate::blocks::Page;
+use crate::votes::Votes;
+
+/// Minimum number of cells of a table of data, and maximum number of words in one of them on average. Tables with
+/// fewer or longer cells lay out a page.
+const LEAST_CELLS: usize = 4;
+const CELL_WORDS: f64 = 12.0;
+/// Share of words in links from which a table is a menu.
+const LINKED: f64 = 0.5;
+
+/// What a table contains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Content {
+    cells: usize,
+    words: f64,
+    linked: f64,
+    kept: f64,
+    /// Whether it contains blocks outside of cells of its own, or a heading.
+    mixed: bool,
+}
+
+/// Keeps all cells of each table of which at least half of the words are kept, and none of the others. Blocks that
+/// `never` are text stay dropped.
+///
+/// # Complexity
+/// Linear in blocks and elements.
+pub(crate) fn keep_as_one(page: &Page, votes: &Votes, never: &[bool], keep: &mut [bool]) {
+    // For each element, the nearest table around it; 0 if none.
+    let mut tables: Vec<usize> = Vec::with_capacity(page.elements.len());
+    for (at, element) in page.elements.iter().enumerate() {
+        let above = tables.get(element.parent).copied().unwrap_or(0);
+        tables.push(if element.table { at } else { above });
+    }
+    let table_of = |element: usize| tables.get(element).copied().unwrap_or(0);
+    let mut contents = vec![Content::default(); page.elements.len()];
+    for (at, (block, m)) in page.blocks.iter().zip(&votes.measures).enumerate() {
+        let table = table_of(block.element);
+        let Some(content) = contents.get_mut(table).filter(|_| table > 0) else { continue };
+        content.cells += 1;
+        content.words += m.words;
+        content.linked += m.words * m.link_density;
+        content.kept += if keep.get(at) == Some(&true) { m.words } else { 0.0 };
+        content.mixed |= block.heading > 0;
+    }
+    for (at, block) in page.blocks.iter().enumerate() {
+        let table = table_of(block.element);
+        let Some(content) = contents.get(table).filter(|_| table > 0) else { continue };
+        let is_data = content.cells >= LEAST_CELLS
+            && !content.mixed
+            && content.words <= CELL_WORDS * content.cells as f64
+            && content.linked < LINKED * content.words;
+        let never = never.get(at).copied().unwrap_or(false);
+        if let Some(slot) = keep.get_mut(at).filter(|_| is_data) {
+            *slot = !never && 2.0 * content.kept >= content.words;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a reader sees of a text: no hidden parts, the words of buttons in sentences, lines, whole tables.
+
+use super::{PROSE, keeps, page, read};
+
+const HIDDEN: &str = "This draft of a paragraph is not shown to any reader, because the editors have not agreed on it yet.";
+
+#[test]
+fn text_that_a_style_sheet_or_a_class_hides_is_no_text() {
+    let hidden = |begin: &str| format!("{begin}{HIDDEN}</div>");
+    for (style, part) in [
+        (".x-draft{display:none}", hidden("<div class=x-draft>")),
+        (
+            "body .post .note.internal, .foo { display : none !important }",
+            hidden("<div class='note internal'>"),
+        ),
+        ("#late{visibility:hidden}", hidden("<div id=late>")),
+        ("", hidden("<div class=d-none>")),
+        ("", hidden("<div class=hidden>")),
+        ("", hidden("<div class='modal fade' tabindex=-1>")),
+    ] {
+        let all: Vec<String> = PROSE.iter().map(|text| format!("<p>{text}</p>")).collect();
+        let (first, last) = all.split_at(4);
+        let body = format!(
+            "<style>{style}</style><main class=post><h1>Notes</h1>{}{part}{}</main>",
+            first.concat(),
+            last.concat()
+        );
+        keeps(&page("Notes", &body), &PROSE, &["This draft of a paragraph"]);
+    }
+}
+
+#[test]
+fn text_that_a_style_sheet_hides_on_paper_or_before_a_click_is_text() {
+    for (style, class) in [
+        ("@media print{.entry{display:none}}", "entry"),
+        (".js .entry{visibility:hidden}", "entry"),
+        (".tab-pane{display:none}.tab-pane.active{display:block}", "tab-pane"),
+        (".entry{display:none}.entry{display:block}", "entry"),
+        ("", "hidden md:block"),
+    ] {
+        let all: String =
+            PROSE.iter().map(|text| format!("<p class='{class}'>{text}</p>")).collect();
+        let body = format!("<style>{style}</style><main><h1>Notes</h1>{all}</main>");
+        keeps(&page("Notes", &body), &PROSE, &[]);
+    }
+}
+
+#[test]
+fn buttons_in_sentences_are_text_and_rows_of_buttons_are_not() {
+    let first = "Temperature decides how fast the dough rises, and a cold kitchen is no fault.";
+    let last = "Flour and water need nothing more than time and a little yeast";
+    let middle = "A dough of rye has more acid, which yeast and bacteria make over night.";
+    let body = format!(
+        "<main><h1>Bread</h1><p>{}</p><p><button class=term>Temperature</button>{}</p><p>{}<button>yeast</button></p>\
+         <p>{}<span class=term><button>yeast</button></span>{}</p><p>{}</p><p>{}</p>\
+         <p><button>Share</button> <button>Print this page</button> <button>Save</button></p></main>",
+        PROSE[0],
+        first.trim_start_matches("Temperature"),
+        last.trim_end_matches("yeast"),
+        "A dough of rye has more acid, which ",
+        " and bacteria make over night.",
+        PROSE[1],
+        PROSE[2],
+    );
+    let wanted = [PROSE[0], first, last, middle, PROSE[1], PROSE[2]];
+    keeps(&page("Bread", &body), &wanted, &["Print this page"]);
+}
+
+#[test]
+fn elements_that_a_style_shows_as_blocks_are_lines() {
+    let line = |text: &str| format!("<span class=line style='display: block'>{text}</span>");
+    let song: String = ["The tide is still grey", "With a letter from home"].map(line).concat();
+    let body = format!(
+        "<main><h1>Grey tide</h1><p>{song}</p><p>{}</p><p>{}</p></main>",
+        PROSE[3], PROSE[4]
+    );
+    let text = read(&page("Grey tide", &body)).text;
+    assert!(!text.contains("greyWith") && text.contains("letter from home"), "{text}");
+}
+
+#[test]
+fn a_table_of_data_is_text_as_a_whole_or_not_at_all() {
+    let rows = [
+        ("Weight", "fifty-one kilograms with the stand and both of its handles"),
+        ("Height", "two metres, or one and a half when it is folded"),
+        ("Made of", "oak and brass, and screws of steel that do not rust"),
+        ("Made in", "a workshop by the harbour, by two people"),
+        ("Delivery", "within a week, to the door of the house"),
+    ];
+    let table: String = rows
+        .iter()
+        .map(|(label, value)| format!("<tr><th>{label}</th><td>{value}</td></tr>"))
+        .collect();
+    let body = format!(
+        "<main><h1>The telescope</h1><p>{}</p><p>{}</p><table class=specs>{table}</table><p>{}</p></main>",
+        PROSE[6], PROSE[2], PROSE[5]
+    );
+    let document = read(&page("The telescope", &body));
+    let labels = rows.iter().filter(|(label, _)| document.text.contains(label)).count();
+    let values = rows.iter().filter(|(_, value)| document.text.contains(value)).count();
+    assert!(
+        labels == values && [0, rows.len()].contains(&values),
+        "{labels}, {values}: {}",
+        document.text
+    );
+}
