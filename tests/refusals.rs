@@ -1,11 +1,13 @@
 //! No refusal is permanent: URLs that a seed, a recrawl, a flag or `--retry` requests again.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::helpers::{article, plain, typed};
@@ -369,4 +371,152 @@ fn a_refused_certificate_is_named_with_the_flags_that_accept_it_and_they_lift_it
         assert_eq!(bench.kept(), seed);
         assert!(bench.summary()["failed_seeds"].is_null());
     }
+}
+
+#[test]
+fn a_wider_limit_of_urls_requests_the_urls_beyond_the_narrower_one() {
+    let deep: String = (0..40).map(|part| format!("/{part}")).collect();
+    let query: Vec<String> = (0..20).map(|part| format!("p{part}=1")).collect();
+    let traps = [
+        (format!("/{}", "x".repeat(2100)), "--max-url-length", "4000"),
+        (deep, "--max-url-segments", "64"),
+        (format!("/q?{}", query.join("&")), "--max-url-parameters", "32"),
+        ("/a/a/a/a/a".to_owned(), "--max-repeated-segment", "9"),
+        ("/calendar/2147/7/".to_owned(), "--url-years", "1990..2999"),
+    ];
+    let links: String =
+        traps.iter().map(|(path, ..)| format!("<a href=\"{path}\">x</a> ")).collect();
+    let (server, _) = server(move |path, _, _| match path {
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        "/" => html(format!("<p>{}</p>{links}", prose(1, 9))),
+        path => article(path.bytes().map(u64::from).sum()),
+    });
+    let bench = Bench::new();
+    let seed = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seed, &[])), 0);
+    assert_eq!(server.asked(), ["/"]);
+    for (path, flag, value) in &traps {
+        let url = server.url(path);
+        let line = line_of(&bench, &url);
+        assert_eq!(
+            (&line["reason"], &line["flag"], &line["again"]),
+            (&"trap".into(), &(*flag).into(), &"never".into()),
+            "{line}"
+        );
+        let said = bench.run(&["explain", &url]);
+        let allowed = format!("; allow it with {flag}");
+        assert!(said.contains(&format!("not requested again{allowed}")), "{said}");
+        assert!(said.trim_end().ends_with(&allowed), "{said}");
+        assert_eq!(code(&bench.crawl(&seed, &["--retry", "trap"])), 0);
+        assert!(!server.asked().contains(path), "the limit is that of before: {flag}");
+        assert_eq!(code(&bench.crawl(&seed, &[*flag, *value])), 0);
+        assert!(server.asked().contains(path), "{flag}");
+    }
+    bench.checked();
+}
+
+#[test]
+fn more_links_and_entries_of_a_sitemap_are_found_when_their_limits_are_raised() {
+    let (server, _) = server(|path, _, _| match path {
+        "/robots.txt" => missing(),
+        "/sitemap.xml" => {
+            let entries = ["/s0", "/s1", "/s2"].map(|at| format!("<url><loc>{at}</loc></url>"));
+            typed("application/xml", format!("<urlset>{}</urlset>", entries.concat()))
+        }
+        "/" => {
+            let links = ["/l0", "/l1", "/l2", "/l3"].map(|at| format!("<a href={at}>x</a> "));
+            html(format!("<p>{}</p>{}", prose(1, 9), links.concat()))
+        }
+        path => article(path.bytes().map(u64::from).sum()),
+    });
+    let bench = Bench::new();
+    let seed = [server.url("/")];
+    let narrow = ["--max-links", "2", "--max-sitemap-urls", "1"];
+    assert_eq!(code(&bench.crawl(&seed, &narrow)), 0);
+    for (path, flag) in [("/", "--max-links"), ("/sitemap.xml", "--max-sitemap-urls")] {
+        let line = line_of(&bench, &server.url(path));
+        assert_eq!(
+            (&line["reason"], &line["flag"], &line["again"]),
+            (&"links".into(), &flag.into(), &"never".into()),
+            "{line}"
+        );
+    }
+    let asked = |path: &str| server.asked_all().iter().filter(|one| *one == path).count();
+    assert_eq!(["/l1", "/l2", "/s0", "/s1"].map(asked), [1, 0, 1, 0]);
+    assert_eq!(code(&bench.crawl(&seed, &["--max-links", "9"])), 0);
+    assert_eq!(["/l2", "/l3", "/s1"].map(asked), [1, 1, 0]);
+    assert_eq!(asked("/"), 1, "its links are found in the archive");
+    assert_eq!(code(&bench.crawl(&seed, &["--max-sitemap-urls", "9"])), 0);
+    assert_eq!(["/s1", "/s2"].map(asked), [1, 1]);
+    bench.checked();
+}
+
+#[test]
+fn wider_limits_of_encodings_and_of_robots_txt_lift_their_refusals() {
+    let packed = (0..3).fold(article(7).body, |body, _| {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(&body).unwrap();
+        gz.finish().unwrap()
+    });
+    let (server, _) = server(move |path, _, _| match path {
+        "/robots.txt" => {
+            let cut = format!("# {}\n", "x".repeat(1500));
+            plain(format!("User-agent: *\nDisallow: /closed\n{cut}Allow: /closed/open\n"))
+        }
+        "/sitemap.xml" => missing(),
+        "/" => {
+            html(format!("<p>{}</p><a href=/packed>p</a> <a href=/closed/open>o</a>", prose(1, 9)))
+        }
+        "/packed" => Page {
+            headers: "Content-Type: text/html\r\nContent-Encoding: gzip, gzip, gzip\r\n".into(),
+            body: packed.clone(),
+            ..article(7)
+        },
+        _ => article(8),
+    });
+    for (path, flag, narrow, wide, named) in [
+        ("/packed", "--max-encodings", "2", "3", "--max-encodings"),
+        ("/closed/open", "--max-robots", "1KiB", "8KiB", "--ignore-robots"),
+    ] {
+        let bench = Bench::new();
+        let seed = [server.url("/")];
+        assert_eq!(code(&bench.crawl(&seed, &[flag, narrow])), 0);
+        let line = line_of(&bench, &server.url(path));
+        assert_eq!(line["flag"], named, "{line}");
+        assert!(!bench.kept().contains(&server.url(path)), "{flag}");
+        assert_eq!(code(&bench.crawl(&seed, &[flag, wide])), 0);
+        assert!(bench.kept().contains(&server.url(path)), "{flag}");
+    }
+}
+
+#[test]
+fn a_page_that_was_cut_short_comes_whole_in_a_recrawl() {
+    let (server, _) = server(|path, head, _| match path {
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        "/" => html(format!("<p>{}</p><a href=/deep>d</a>", prose(1, 9))),
+        _ if head.to_ascii_lowercase().contains("if-none-match") => status("304 Not Modified"),
+        _ => {
+            let mut page = article(2);
+            page.headers.push_str("ETag: \"1\"\r\n");
+            // Longer than the piece after which the limit is checked.
+            let within = format!("{}<p>{}</p>", "<div>".repeat(60), prose(3, 3000));
+            page.body.extend(within.into_bytes());
+            page
+        }
+    });
+    let bench = Bench::new();
+    let seed = [server.url("/")];
+    let deep = server.url("/deep");
+    assert_eq!(code(&bench.crawl(&seed, &["--max-nesting", "30"])), 0);
+    let line = line_of(&bench, &deep);
+    assert_eq!((&line["reason"], &line["flag"]), (&"cut-short".into(), &"--max-nesting".into()));
+    let said = bench.run(&["explain", &deep]);
+    let again = "requested again by --recrawl; allow it with --max-nesting";
+    assert!(said.contains(again), "{said}");
+    let asked = || server.asked_all().iter().filter(|one| *one == "/deep").count();
+    assert_eq!(code(&bench.crawl(&seed, &["--max-nesting", "512"])), 0);
+    assert_eq!(asked(), 1, "the page was used");
+    assert_eq!(code(&bench.crawl(&seed, &["--recrawl"])), 0);
+    assert_eq!((asked(), bench.summary()["recrawl"]["changed"].as_u64()), (2, Some(1)));
+    bench.checked();
 }

@@ -44,6 +44,11 @@ pub(super) fn is_url(text: &Path) -> Option<Url> {
 /// What is known of a page that was taken out.
 const FORGOTTEN: &str = "removed by `crawl forget` (see decisions.jsonl for the time)";
 
+/// The end of a sentence about a refusal.
+fn allowed_by(flag: &str) -> String {
+    format!("; allow it with {flag}")
+}
+
 /// What judges an address: the settings and seeds of a crawl, and what it remembers.
 struct Judge {
     rules: RulesJudge,
@@ -194,9 +199,11 @@ impl Judge {
         let mut report = Report::default();
         report.say("url", url.as_str());
         // How far from a seed it was met, the queue says, or the log of what was refused for it.
-        let entry = self.frontier.as_ref().zip(self.rules.normal(url));
-        let entry = entry.and_then(|(frontier, url)| frontier.queued(&url).ok()?);
-        let logged = self.rules.normal(url).and_then(|url| self.last_skipped(&url));
+        let normal = self.rules.normal(url);
+        let entry = self.frontier.as_ref().zip(normal.as_ref());
+        let entry = entry.and_then(|(frontier, url)| frontier.queued(url).ok()?);
+        // A trap has no normal form: its line has the URL as it was found.
+        let logged = self.last_skipped(normal.as_ref().unwrap_or(url));
         let depth = match (&entry, &logged) {
             (Some((_, entry)), _) => entry.depth,
             (None, Some(line)) => line.depth.unwrap_or(0),
@@ -216,7 +223,9 @@ impl Judge {
                 report.say("normal form", url.as_str());
                 let outside = reason == SkipReason::Scope;
                 report.say("scope", if outside { "outside" } else { "inside" });
-                report.refuse(reason.as_str(), detail);
+                let flag = reason.flag(&detail).filter(|_| reason == SkipReason::Trap);
+                let flag = flag.map_or(String::new(), allowed_by);
+                report.refuse(reason.as_str(), format!("{detail}{flag}"));
                 url
             }
         };
@@ -356,12 +365,15 @@ impl Judge {
         report: &mut Report,
     ) {
         if let Some(line) = logged {
-            let (time, reason, detail) = (&line.time, &line.reason, &line.detail);
+            let (time, reason, detail) = (&line.time, line.reason, &line.detail);
             report.say("logged", format!("{time} {reason}, {detail}"));
-            let flag =
-                reason.flag().map_or(String::new(), |flag| format!("; allow it with {flag}"));
-            let again = line.again.unwrap_or_else(|| reason.again());
-            report.say("next request", format!("{}{flag}", again.describe()));
+            // Lines of earlier versions name one flag for all limits of a reason.
+            let flag = match line.rule {
+                Some(_) => line.flag.as_deref(),
+                None => reason.flag(detail),
+            };
+            let flag = flag.map_or(String::new(), allowed_by);
+            report.say("next request", format!("{}{flag}", line.describe_again()));
         }
         let record = self.record(url);
         let forgotten = self.decisions.forgotten(url.as_str(), &host_key(url));

@@ -31,6 +31,7 @@ pub(crate) fn read_record(record: &Record, url: &Url, limits: &Limits) -> Option
     let body_limits = hapax_fetch::Limits {
         max_body: MAX_RECORD as usize,
         max_ratio: usize::MAX,
+        max_encodings: usize::MAX,
         ..hapax_fetch::Limits::default()
     };
     let encoding = encoding.unwrap_or_default();

@@ -25,6 +25,75 @@ pub(crate) struct RulesIdentity {
     obey_reservations: bool,
     #[serde(default)]
     max_crawl_delay: Option<u64>,
+    /// Not stored by earlier versions: then the defaults are assumed.
+    #[serde(default)]
+    limits: Limits,
+}
+
+/// Limits of URLs, pages and the files of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Limits {
+    urls: UrlsWithin,
+    max_links: usize,
+    max_sitemap: usize,
+    max_sitemap_urls: usize,
+    max_encodings: usize,
+    max_robots: usize,
+}
+
+/// Limits of URLs beyond which they are traps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct UrlsWithin {
+    length: usize,
+    segments: usize,
+    parameters: usize,
+    repeated_segment: usize,
+    last_year: u32,
+}
+
+impl Limits {
+    fn of(config: &Config) -> Self {
+        let urls = &config.scope.urls;
+        let of_sitemaps = config.sitemaps.as_ref();
+        Self {
+            urls: UrlsWithin {
+                length: urls.max_length,
+                segments: urls.max_segments,
+                parameters: urls.max_parameters,
+                repeated_segment: urls.max_repeated_segment,
+                last_year: *urls.years.end(),
+            },
+            max_links: config.pages.max_links,
+            max_sitemap: of_sitemaps.map_or(0, |limits| limits.max_bytes),
+            max_sitemap_urls: of_sitemaps.map_or(0, |limits| limits.max_urls),
+            max_encodings: config.requests.limits.max_encodings,
+            max_robots: config.requests.limits.max_robots,
+        }
+    }
+
+    /// Returns the reasons of these limits that may not apply now. Nothing is read again for narrower limits.
+    fn changed_since(&self, before: &Self) -> impl Iterator<Item = SkipReason> {
+        // Links beyond twice the length of a URL are left out of a page like those beyond its number of links.
+        let more_links = self.max_links > before.max_links
+            || self.max_sitemap_urls > before.max_sitemap_urls
+            || self.urls.length > before.urls.length;
+        [
+            (SkipReason::Trap, self.urls != before.urls),
+            (SkipReason::Links, more_links),
+            (SkipReason::CutShort, self.max_sitemap > before.max_sitemap),
+            (SkipReason::Bomb, self.max_encodings > before.max_encodings),
+            (SkipReason::Robots, self.max_robots > before.max_robots),
+        ]
+        .into_iter()
+        .filter_map(|(reason, is_other)| is_other.then_some(reason))
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::of(&Config::default())
+    }
 }
 
 /// Settings of requests that change responses.
@@ -75,7 +144,7 @@ const ALL: [SkipReason; 8] = [
 
 /// Returns whether a link is refused for this reason before it is queued.
 pub(crate) fn is_of_links(reason: SkipReason) -> bool {
-    BY_LINKS.contains(&reason)
+    reason == SkipReason::Trap || BY_LINKS.contains(&reason)
 }
 
 impl RulesIdentity {
@@ -96,6 +165,7 @@ impl RulesIdentity {
             },
             obey_reservations: config.patience.obey_reservations,
             max_crawl_delay: Some(config.patience.max_crawl_delay.as_secs()),
+            limits: Limits::of(config),
             version: VERSION,
             links: Links {
                 scope: scope.kind.name().to_owned(),
@@ -122,6 +192,12 @@ impl RulesIdentity {
         self.links.given != 0 && self.links.given != before
     }
 
+    /// Returns whether more of each robots.txt is read than in the previous run, so that stored copies may be cut.
+    pub(crate) fn reads_more_of_robots(&self, before: &str) -> bool {
+        let before = serde_json::from_str::<Self>(before);
+        before.is_ok_and(|before| self.limits.max_robots > before.limits.max_robots)
+    }
+
     /// Returns the reasons that led to refusals under the previous rules and may not apply now.
     pub(crate) fn changed_since(&self, before: &str) -> Vec<SkipReason> {
         let Ok(before) = serde_json::from_str::<Self>(before) else { return ALL.to_vec() };
@@ -136,11 +212,13 @@ impl RulesIdentity {
             (SkipReason::Robots, self.ignore_robots != before.ignore_robots),
             (SkipReason::Budget, self.max_pages_per_host != before.max_pages_per_host),
             (SkipReason::TooLarge, self.max_body != before.max_body),
+            (SkipReason::Bomb, self.max_body != before.max_body),
             (SkipReason::Reserved, self.obey_reservations != before.obey_reservations),
             (SkipReason::PrivateAddress, self.allow_private != before.allow_private),
         ] {
             changed.extend(is_other.then_some(reason));
         }
+        changed.extend(self.limits.changed_since(&before.limits));
         let (now, then) = (&self.requests, &before.requests);
         // Earlier versions did not store this group.
         if then.agent.is_empty() {
@@ -194,7 +272,7 @@ mod tests {
         let wider = identity(|config| config.scope.max_depth = Some(3));
         assert_eq!(wider.changed_since(&before), BY_LINKS);
         let wider = identity(|config| config.requests.limits.max_body = 1);
-        assert_eq!(wider.changed_since(&before), [SkipReason::TooLarge]);
+        assert_eq!(wider.changed_since(&before), [SkipReason::TooLarge, SkipReason::Bomb]);
         let given = identity(|config| {
             config.scope.given = hapax_url::GivenRules::parse("drop-parameter sid").unwrap();
         });
@@ -219,5 +297,54 @@ mod tests {
             ALL,
             "of a version before"
         );
+    }
+
+    #[test]
+    fn a_wider_limit_readmits_what_it_refused() {
+        use SkipReason::{Bomb, CutShort, Links, Robots, Trap};
+        let identity = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            RulesIdentity::of(&config, 1)
+        };
+        let before = identity(|_| {}).to_text();
+        let changes: [(fn(&mut Config), &[SkipReason]); 11] = [
+            (|config| config.scope.urls.max_length += 1, &[Trap, Links]),
+            (|config| config.scope.urls.max_segments += 1, &[Trap]),
+            (|config| config.scope.urls.max_parameters += 1, &[Trap]),
+            (|config| config.scope.urls.max_repeated_segment += 1, &[Trap]),
+            (|config| config.scope.urls.years = 1990..=2999, &[Trap]),
+            (|config| config.pages.max_links += 1, &[Links]),
+            (|config| config.pages.max_links -= 1, &[]),
+            (
+                |config| {
+                    let limits = hapax_fetch::SitemapLimits::default();
+                    let max_urls = limits.max_urls + 1;
+                    config.sitemaps = Some(hapax_fetch::SitemapLimits { max_urls, ..limits });
+                },
+                &[Links],
+            ),
+            (
+                |config| {
+                    let limits = hapax_fetch::SitemapLimits::default();
+                    let max_bytes = limits.max_bytes + 1;
+                    config.sitemaps = Some(hapax_fetch::SitemapLimits { max_bytes, ..limits });
+                },
+                &[CutShort],
+            ),
+            (|config| config.requests.limits.max_encodings += 1, &[Bomb]),
+            (|config| config.requests.limits.max_robots += 1, &[Robots]),
+        ];
+        for (change, expected) in changes {
+            assert_eq!(identity(change).changed_since(&before), expected);
+        }
+        let longer = identity(|config| config.requests.limits.max_robots += 1);
+        assert!(longer.reads_more_of_robots(&before));
+        assert!(!identity(|_| {}).reads_more_of_robots(&before));
+        // An earlier version did not store the limits.
+        let mut former: serde_json::Value = serde_json::from_str(&before).unwrap();
+        former.as_object_mut().unwrap().remove("limits");
+        let raised = identity(|config| config.pages.max_links += 1);
+        assert_eq!(raised.changed_since(&former.to_string()), [Links]);
     }
 }

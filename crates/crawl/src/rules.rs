@@ -100,7 +100,8 @@ impl Rules {
             Ok(normal) => normal,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
             Err(Rejected::Trap(what)) => {
-                return Admission::Refused(Skip::new(url.clone(), SkipReason::Trap, what));
+                let skip = Skip::new(url.clone(), SkipReason::Trap, what);
+                return Admission::Refused(Skip { depth: Some(depth), ..skip });
             }
         };
         let reason = if !self.in_scope(&normal) {

@@ -389,7 +389,7 @@ impl Skipped {
         detail: impl Into<String>,
     ) -> Self {
         let (time, url, detail) = (time.into(), url.into(), detail.into());
-        let flag = reason.flag().map(str::to_owned);
+        let flag = reason.flag(&detail).map(str::to_owned);
         Self {
             time,
             url,
@@ -425,7 +425,8 @@ mod former {
 
     pub(super) fn read(line: &mut Skipped) {
         use SkipReason::{
-            Budget, Depth, Exclude, Feed, Include, PrivateAddress, Robots, Scope, TooLarge,
+            Budget, CutShort, Depth, Exclude, Feed, Include, Links, PrivateAddress, Robots, Scope,
+            TooLarge,
         };
         match line.reason {
             Scope | Depth | Include | Exclude => {
@@ -445,6 +446,12 @@ mod former {
                 }
                 let depth = line.detail.rsplit_once("; at depth ");
                 line.depth = depth.and_then(|(_, depth)| depth.parse().ok());
+            }
+            Links | CutShort => {
+                let detail = &line.detail;
+                let is_sitemap =
+                    detail.contains("entries of this sitemap") || detail.starts_with("a sitemap: ");
+                line.sitemap = is_sitemap.then_some(SitemapPart::Entries);
             }
             Feed => {
                 line.claim = line
@@ -495,6 +502,11 @@ mod tests {
         let claim = Claim { feed: "x.feed".into(), of: "http://b.example/: the same as c".into() };
         let detail = "x.feed: the same as http://b.example/: the same as c";
         assert_eq!(read("feed", detail), (None, None, Some(claim)));
+        let beyond = read("links", "3 entries of this sitemap: beyond --max-sitemap-urls");
+        assert_eq!(beyond, (None, Some(SitemapPart::Entries), None));
+        let cut = read("cut-short", "a sitemap: larger than --max-sitemap, or damaged");
+        assert_eq!(cut, (None, Some(SitemapPart::Entries), None));
+        assert_eq!(read("cut-short", "body ended early"), (None, None, None));
         assert_eq!(read("tls", "at depth 12"), (None, None, None));
     }
 }

@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::host_file::{outdate, outdate_all};
 use crate::identity::{RulesIdentity, is_of_links};
+use crate::notes::VALIDATORS;
 use crate::recrawl::GONE;
 use crate::sitemap_origin::SitemapOrigin;
 use crate::writer::Writer;
@@ -82,12 +83,14 @@ impl Writer {
         let now = rules.to_text();
         let before = std::mem::replace(&mut self.committer.run.rules, now.clone());
         let mut reasons = retry.to_vec();
+        let asks_files =
+            retry.contains(&SkipReason::Robots) || retry.contains(&SkipReason::Reserved);
         if !before.is_empty() && before != now {
             reasons.extend(rules.changed_since(&before));
             // Until this is complete, the stored rules are those of before.
             self.committer.run.rules.clone_from(&before);
         }
-        if retry.contains(&SkipReason::Robots) || retry.contains(&SkipReason::Reserved) {
+        if asks_files || rules.reads_more_of_robots(&before) {
             outdate_all(&*self.frontier)?;
         }
         self.take_in(&reasons)?;
@@ -117,13 +120,20 @@ impl Writer {
                 continue;
             }
             let Ok(url) = Url::parse(&skipped.url) else { continue };
-            match (skipped.sitemap, is_of_links(skipped.reason)) {
-                (Some(SitemapPart::Whole), true) => self.sitemap_at(&url, SitemapOrigin::BELOW)?,
+            match (skipped.sitemap, skipped.reason) {
+                (Some(SitemapPart::Whole), reason) if is_of_links(reason) => {
+                    self.sitemap_at(&url, SitemapOrigin::BELOW)?;
+                }
+                // A recrawl requests all sitemaps again.
+                (Some(SitemapPart::Entries), SkipReason::CutShort) if self.committer.look.on => {}
                 (Some(SitemapPart::Whole | SitemapPart::Entries), _) => {
                     self.sitemap_again(&url)?;
                 }
                 // No rule changes how deep sitemaps are read.
                 (Some(SitemapPart::TooDeep), _) => {}
+                // These pages were used.
+                (None, SkipReason::Links) => self.links_were_left_out(&url)?,
+                (None, SkipReason::CutShort) => self.request_whole(&url),
                 (None, _) => queued += u64::from(self.take_back(&url, skipped.depth)?),
             }
             if queued >= AGAIN {
@@ -132,6 +142,14 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Lets a recrawl of all pages request a page that was cut short without validators: a "not modified" response has
+    /// no body.
+    fn request_whole(&self, url: &Url) {
+        if self.committer.look.on && !self.committer.look.due {
+            self.frontier.note(url.as_str(), VALIDATORS, Vec::new());
+        }
     }
 
     /// Queues a refused page if the rules admit it now. Its URL was known then, or leased, and may have been fetched

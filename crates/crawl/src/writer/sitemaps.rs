@@ -53,25 +53,35 @@ impl Writer {
                 other => self.not_admitted(other)?,
             }
         }
-        let url = from.url.as_str();
         for (reason, count) in refused.rest {
             let detail = format!("a sitemap, with further entries that are refused: {count}");
             let rest = Skip::new(from.url.clone(), reason, detail);
             self.committer.skip_refused(Skip { sitemap: Some(SitemapPart::Entries), ..rest })?;
         }
         if sitemap.beyond + sitemap.unusable > 0 {
-            let detail = format!(
-                "{} entries of this sitemap: beyond --max-sitemap-urls or its size; {}: too long, or no \
-                 address of the web",
-                sitemap.beyond, sitemap.unusable
-            );
-            self.committer.skip(url, SkipReason::Links, &detail)?;
+            let (beyond, unusable) = (sitemap.beyond, sitemap.unusable);
+            let detail = match beyond {
+                0 => format!(
+                    "{unusable} entries of this sitemap: too long, or no address of the web"
+                ),
+                _ => format!(
+                    "{beyond} entries of this sitemap: beyond --max-sitemap-urls or its size; {unusable}: too \
+                     long, or no address of the web"
+                ),
+            };
+            self.not_all_read(from, SkipReason::Links, &detail)?;
         }
         if sitemap.cut {
             let detail = "a sitemap: larger than --max-sitemap, or damaged";
-            self.committer.skip(url, SkipReason::CutShort, detail)?;
+            self.not_all_read(from, SkipReason::CutShort, detail)?;
         }
         Ok(())
+    }
+
+    /// Logs that a limit cut a sitemap. A wider limit reads it again.
+    fn not_all_read(&mut self, map: &Entry, reason: SkipReason, detail: &str) -> Result<()> {
+        let skip = Skip::new(map.url.clone(), reason, detail);
+        self.committer.skip_refused(Skip { sitemap: Some(SitemapPart::Entries), ..skip })
     }
 
     /// Follows a redirect of a sitemap, at the same index level, up to the limit of redirects.
@@ -115,7 +125,8 @@ impl Writer {
             Ok(map) => map,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
             Err(Rejected::Trap(what)) => {
-                return Admission::Refused(Skip::new(map.clone(), SkipReason::Trap, what));
+                let skip = Skip::new(map.clone(), SkipReason::Trap, what);
+                return Admission::Refused(Skip { sitemap: Some(SitemapPart::Whole), ..skip });
             }
         };
         if way.level > MAX_SITEMAP_DEPTH {

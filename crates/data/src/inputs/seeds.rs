@@ -8,6 +8,7 @@ use hapax_url::{Rejected, UrlLimits, normalize};
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::reason::SkipReason;
 
 const MAX_BYTES: u64 = 1 << 30;
 const SHOWN: usize = 100;
@@ -74,10 +75,10 @@ pub fn parse_seeds(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url
         }
         let url = normalize(&url, limits).map_err(|why| match why {
             Rejected::Scheme => bad("is no http or https URL that can be crawled"),
-            Rejected::Trap("calendar") => bad("would be left out as a trap (calendar)"),
-            Rejected::Trap(why) => bad(&format!(
-                "would be left out as a trap ({why}): raise the limit of URLs, or leave it out"
-            )),
+            Rejected::Trap(why) => {
+                let flag = SkipReason::Trap.flag(why).unwrap_or("the limit of URLs");
+                bad(&format!("would be left out as a trap ({why}): raise {flag}, or leave it out"))
+            }
         })?;
         if known.insert(url.as_str().to_owned()) {
             seeds.push(url);
@@ -119,7 +120,9 @@ mod tests {
         }
         let long = format!("http://a.example/?q={}", "a".repeat(3000));
         let error = parse_seeds(&long, "f", &limits).unwrap_err().to_string();
-        assert!(error.contains("a trap (url-length)"), "{error}");
+        assert!(error.contains("a trap (url-length): raise --max-url-length,"), "{error}");
+        let far = parse_seeds("http://a.example/calendar/2147/7/", "f", &limits).unwrap_err();
+        assert!(far.to_string().contains("(calendar): raise --url-years,"), "{far}");
         let limits = UrlLimits { max_length: 4000, sort_query: true, ..limits };
         assert_eq!(parse_seeds(&long, "f", &limits).unwrap().len(), 1);
         let sorted = parse_seeds("http://a.example/?b=1&a=2", "f", &limits).unwrap();

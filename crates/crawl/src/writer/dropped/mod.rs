@@ -86,6 +86,27 @@ impl Writer {
         self.tell_dropped();
     }
 
+    /// Records that links of a page were left out by a limit that is wider now. They are found like dropped ones: in
+    /// the archive, or by a recrawl if the page is not there. Workers of a cluster do not read archives again.
+    pub(crate) fn links_were_left_out(&mut self, page: &Url) -> Result<()> {
+        if self.committer.is_shared() {
+            return Ok(());
+        }
+        let host = host_key(page);
+        if self.archive && self.committer.store().id_of(page.as_str().as_bytes())?.is_some() {
+            self.links_are_missing(&host);
+            return Ok(());
+        }
+        let name = self.dropped.name_of(&host).to_owned();
+        let dropped = self.dropped.hosts.entry(name.clone()).or_default();
+        dropped.pending = true;
+        dropped.sources.add_page(Some(page));
+        let note = serde_json::to_vec(&dropped.sources).unwrap_or_default();
+        self.frontier.note(&name, DROPPED, note);
+        self.tell_dropped();
+        Ok(())
+    }
+
     fn tell_dropped(&self) {
         self.stats.dropped_hosts.store(self.dropped.missing(Stuck::Unarchived), Relaxed);
         self.stats.full_hosts.store(self.dropped.missing(Stuck::Full), Relaxed);
