@@ -14,7 +14,7 @@ use crate::helpers::{article, plain, typed};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, send, text};
 
 /// A server whose pages are normal once `well` is set.
-fn server(
+pub(crate) fn server(
     answer: impl Fn(&str, &str, bool) -> Page + Send + Sync + 'static,
 ) -> (Server, Arc<AtomicBool>) {
     let well = Arc::new(AtomicBool::new(false));
@@ -23,7 +23,7 @@ fn server(
     (Server::answering(Arc::new(answer), Duration::ZERO), well)
 }
 
-fn status(status: &'static str) -> Page {
+pub(crate) fn status(status: &'static str) -> Page {
     Page { status, ..missing() }
 }
 
@@ -69,7 +69,7 @@ fn refusing() -> (Server, Arc<AtomicBool>) {
 
 const SMALL: [&str; 2] = ["--max-body", "50KiB"];
 
-fn line_of(bench: &Bench, url: &str) -> Value {
+pub(crate) fn line_of(bench: &Bench, url: &str) -> Value {
     let lines = bench.log("skipped.jsonl");
     lines.into_iter().rfind(|line| line["url"] == url).unwrap_or_default()
 }

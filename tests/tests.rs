@@ -84,6 +84,8 @@ mod documents;
 mod guide;
 // Limits for each of many hosts.
 mod many_hosts;
+// Seeds whose redirects end in a failure.
+mod moved_seeds;
 // Sitemaps, robots.txt, politeness, conditional requests.
 mod fetching;
 // How sitemaps are found and read.

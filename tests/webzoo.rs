@@ -429,6 +429,7 @@ fn pages(zoo: &mut Zoo) {
             "a script that speaks of tags",
             "<script>document.write('<meta name=robots content=noindex>')</script>",
         ),
+        ("noindex in a template", "<template><meta name=robots content=noindex></template>"),
         ("an unclosed style", "<style>p {}</style><style></style>"),
         (
             "a noscript refresh",
@@ -441,6 +442,7 @@ fn pages(zoo: &mut Zoo) {
         ("noindex", "<meta name=robots content=noindex>"),
         ("NOINDEX", "<META NAME=ROBOTS CONTENT='NOINDEX,NOFOLLOW'>"),
         ("none", "<meta name=robots content=none>"),
+        ("noindex without a comma", "<meta name=robots content='noindex nofollow'>"),
         ("noindex of this robot", "<meta name=hapax content=noindex>"),
     ] {
         zoo.page(name, Skipped("noindex", "recrawl"), element);

@@ -22,8 +22,8 @@ use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{self, duration, escape};
 use crate::settings::Settings;
 use hapax_crawl::{
-    Judge as RulesJudge, Judgement, claimed, host_pages, names_host, remembered_reservation,
-    remembered_robots,
+    Judge as RulesJudge, Judgement, claimed, host_pages, leads_to_failure, names_host,
+    remembered_reservation, remembered_robots,
 };
 
 /// The address that is to be explained, unless it is a file or one of two pages to compare.
@@ -379,7 +379,7 @@ impl Judge {
         let forgotten = self.decisions.forgotten(url.as_str(), &host_key(url));
         let Some(frontier) = &self.frontier else {
             return match record {
-                Some(record) => self.fetched(&record, fate, report),
+                Some(record) => self.fetched(url, &record, fate, report),
                 None if forgotten => report.say("known", FORGOTTEN),
                 None => report.say("known", "unknown: no queue yet, or a crawl is running"),
             };
@@ -393,7 +393,7 @@ impl Judge {
             return report.say("known", format!("queued behind {before} URLs of its host"));
         }
         if let Some(record) = record {
-            return self.fetched(&record, fate, report);
+            return self.fetched(url, &record, fate, report);
         }
         if frontier.knows(url.as_str()).unwrap_or(false) {
             // What was fetched and taken out again has no line among what was not used.
@@ -421,11 +421,14 @@ impl Judge {
         store.id_of(url.as_str().as_bytes()).ok()?.and_then(|id| store.record(id).ok()?)
     }
 
-    fn fetched(&self, record: &Record, fate: Option<&str>, report: &mut Report) {
+    fn fetched(&self, url: &Url, record: &Record, fate: Option<&str>, report: &mut Report) {
         let fate = fate.unwrap_or("known");
         report.say("known", format!("page {}: fetched, {fate}", record.id));
-        report.again = self.recrawl;
-        if !self.recrawl {
+        // A seed whose redirects ended in a failure.
+        let store = self.store.as_ref().map(|(store, _)| store);
+        let failed = self.frontier.as_ref().zip(store).map(|(f, s)| leads_to_failure(f, s, url));
+        report.again = self.recrawl || matches!(failed, Some(Ok(true)));
+        if !report.again {
             report.refuse("known", "fetched before");
         }
     }

@@ -55,6 +55,7 @@ mod readers;
 mod received;
 mod recheck;
 mod recrawl;
+mod redirect_ends;
 mod reference_build;
 mod refused;
 mod removed;
@@ -102,6 +103,7 @@ pub use offline::{Offline, OfflineCounts, OfflineParts, StoredDocument, Verdict}
 pub use reach::{Fetch, Pending, Wanted};
 pub use readers::StoredPage;
 pub use recheck::Rechecked;
+pub use redirect_ends::leads_to_failure;
 pub use reference_build::{ReferenceBuild, ReferenceCounts};
 pub use seeds::FailedSeed;
 pub use sink::Sink;

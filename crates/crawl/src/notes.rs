@@ -2,3 +2,5 @@
 
 /// The validators of a stored copy: `ETag` and `Last-Modified`.
 pub(super) const VALIDATORS: &str = "validators";
+/// The target of a redirect, after the recrawl that noted it.
+pub(super) const TARGET: &str = "target";

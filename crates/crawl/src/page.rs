@@ -6,9 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hapax_data::{Findings, InReference, PackedText, PageMeta, SkipReason};
 use hapax_extract::{
     Date, Document, Features, Limits, Link, Recipe, extract, extract_plain, is_reservation, links,
-    refresh_target,
+    refresh_target, robots_words,
 };
-use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
+use hapax_fetch::{Response, alternate_links, canonical_link, header_text, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
 use hapax_page::{Evidence, Kind};
 use hapax_url::{host_key, registrable_site};
@@ -225,14 +225,14 @@ pub(crate) fn read_response(
         return Err(Unread { reason: SkipReason::Charset, detail });
     }
     for (name, value) in &response.headers {
-        let value = String::from_utf8_lossy(value);
+        let value = header_text(value);
         match name.as_str() {
             "x-robots-tag" => {
                 for directive in robots_directives(&value, &limits.agent) {
                     document.robots.read(directive);
-                    let directive = directive.trim().to_ascii_lowercase();
-                    if is_reservation(&directive) {
-                        reserve(&mut document, directive);
+                    let directive = directive.to_ascii_lowercase();
+                    for word in robots_words(&directive).filter(|word| is_reservation(word)) {
+                        reserve(&mut document, word.to_owned());
                     }
                 }
             }
@@ -246,15 +246,16 @@ pub(crate) fn read_response(
             }
             // RFC 8288; a link in the page has priority.
             "link" if document.canonical.is_none() => {
-                document.canonical = canonical_link(&value).and_then(|href| url.join(href).ok());
+                document.canonical =
+                    canonical_link(&value, url).and_then(|href| url.join(href).ok());
             }
             _ => {}
         }
     }
     let mut bytes: usize = document.links.iter().map(|link| link.url.as_str().len()).sum();
     for (_, value) in response.headers.iter().filter(|(name, _)| name == "link") {
-        let value = String::from_utf8_lossy(value);
-        for url in alternate_links(&value).filter_map(|href| url.join(href).ok()) {
+        let value = header_text(value);
+        for url in alternate_links(&value, url).filter_map(|href| url.join(href).ok()) {
             let length = url.as_str().len();
             let fits = document.links.len() < limits.max_links
                 && length <= limits.max_url_bytes
@@ -282,4 +283,47 @@ fn no_text(document: &Document) -> Option<f64> {
     let share = |count: u32| f64::from(count) / f64::from(all.max(1));
     let bad = share(unknown) > MAX_UNKNOWN || share(controls) > MAX_CONTROLS;
     bad.then(|| share(unknown + controls))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads an empty page with these headers.
+    fn read(headers: &[(&str, &[u8])]) -> Document {
+        let url = Url::parse("http://a.example/").unwrap();
+        let html = ("content-type", &b"text/html"[..]);
+        let all = std::iter::once(&html).chain(headers);
+        let all = all.map(|(name, value)| ((*name).to_owned(), value.to_vec())).collect();
+        let response = Response::stored(url.clone(), 200, all, Vec::<u8>::new().into());
+        read_response(&url, &response, &Limits::default(), false).unwrap()
+    }
+
+    /// WHATWG HTML, "Refresh": isomorphic decode.
+    #[test]
+    fn a_refresh_header_that_is_not_utf_8_is_latin_1() {
+        for value in [&b"0;url=/caf\xe9"[..], "0;url=/caf\u{e9}".as_bytes()] {
+            let refresh = read(&[("refresh", value)]).refresh.unwrap();
+            assert_eq!(refresh.as_str(), "http://a.example/caf%C3%A9");
+        }
+    }
+
+    #[test]
+    fn headers_about_another_resource_are_not_about_the_page() {
+        let links = b"</b>; rel=canonical; anchor=\"/z\", </c>; rel=alternate; anchor=\"/z\"";
+        let page = read(&[("link", &links[..])]);
+        assert_eq!((page.canonical, page.links.len()), (None, 0));
+        let links = b"</b>; rel=canonical, </c>; rel=alternate";
+        let page = read(&[("link", &links[..])]);
+        assert_eq!((page.canonical.is_some(), page.links.len()), (true, 1));
+    }
+
+    #[test]
+    fn directives_of_a_header_may_be_separated_by_white_space() {
+        for value in ["noindex noai", "noindex; noai", "*: noindex, noai", "robots: noai noindex"] {
+            let page = read(&[("x-robots-tag", value.as_bytes())]);
+            assert!(page.robots.noindex, "{value}");
+            assert_eq!(page.reservations, ["noai"], "{value}");
+        }
+    }
 }

@@ -14,8 +14,9 @@ use url::Url;
 
 use super::commit::{Committer, HOST_PAGES, Outcome};
 use super::fetch::validators_note;
-use super::notes::VALIDATORS;
+use super::notes::{TARGET, VALIDATORS};
 use super::page::PageWork;
+use super::redirect_ends::{EARLIER, target_note};
 use hapax_data::is_of_text;
 use hapax_data::{Row, Rows};
 
@@ -23,8 +24,6 @@ use hapax_data::{Row, Rows};
 pub(super) const GONE: &str = "gone";
 /// Name of the note with the depth of a page, if depth is limited.
 const DEPTH: &str = "depth";
-/// Name of the note with the target of a redirect, in the first crawl or in this recrawl.
-const TARGET: &str = "target";
 
 /// Returns the number of fetched pages of a host, as the frontier remembers it.
 pub(crate) fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
@@ -89,10 +88,20 @@ impl Committer {
 
     fn target_of(&self, url: &str) -> Result<Option<Url>> {
         let Some(frontier) = &self.frontier else { return Ok(None) };
-        let note = frontier.note_of(url, TARGET)?.unwrap_or_default();
-        let note = std::str::from_utf8(&note).unwrap_or_default().split_once(' ');
+        let note = target_note(&**frontier, url)?;
         let note = note.filter(|(look, _)| *look == self.look().to_string());
-        Ok(note.and_then(|(_, target)| Url::parse(target).ok()))
+        Ok(note.map(|(_, target)| target))
+    }
+
+    /// Marks the target of a redirect as that of an earlier run: it may have changed, so it is no evidence of a loop.
+    /// Returns it.
+    pub(super) fn outdate_target(&self, url: &str) -> Result<Option<Url>> {
+        let Some(frontier) = &self.frontier else { return Ok(None) };
+        let target = target_note(&**frontier, url)?.map(|(_, target)| target);
+        if let Some(target) = &target {
+            frontier.note(url, TARGET, format!("{EARLIER} {target}").into());
+        }
+        Ok(target)
     }
 
     /// Returns the URLs of the redirect loop from `to` back to `url`. Empty without a loop.
@@ -112,6 +121,11 @@ impl Committer {
 
     /// Removes an alias: the redirects of the URL turned out to lead nowhere.
     pub(super) fn end_alias(&mut self, url: &Url) -> Result<()> {
+        self.remove_alias(url, "its redirects lead nowhere")
+    }
+
+    /// Removes an alias, with the reason for the events.
+    pub(super) fn remove_alias(&mut self, url: &Url, why: &str) -> Result<()> {
         let text = url.as_str();
         if let Some(id) = self.store.id_of(text.as_bytes())?
             // In a recrawl it may be a known page.
@@ -119,7 +133,7 @@ impl Committer {
         {
             self.end_row(id, text)?;
             self.forget(id)?;
-            self.event_removed(id, text, "its redirects lead nowhere")?;
+            self.event_removed(id, text, why)?;
             self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
         }
         Ok(())

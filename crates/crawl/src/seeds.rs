@@ -42,6 +42,15 @@ impl FailedSeed {
 pub(crate) struct Seeds {
     all: HashSet<String>,
     failed: BTreeMap<String, FailedSeed>,
+    /// Those that this run requests again, or that failed in it.
+    retried: HashSet<String>,
+}
+
+/// Returns the failure of a seed, or of a URL that a seed moved to, as the frontier remembers it.
+pub(crate) fn failure_of(frontier: &dyn Frontier, url: &str) -> Result<Option<FailedSeed>> {
+    let note = frontier.note_of(url, NOTE)?.unwrap_or_default();
+    // Ignore a note of a later version.
+    Ok(serde_json::from_slice(&note).ok())
 }
 
 impl Seeds {
@@ -52,14 +61,19 @@ impl Seeds {
     ) -> Result<Self> {
         let mut seeds = Self::default();
         for url in urls {
-            let note = frontier.note_of(url.as_str(), NOTE)?.unwrap_or_default();
-            // Ignore a note of a later version.
-            if let Ok(failed) = serde_json::from_slice::<FailedSeed>(&note) {
-                seeds.failed.insert(failed.url.clone(), failed);
-            }
-            seeds.all.insert(url.to_string());
+            seeds.recall(frontier, url)?;
         }
         Ok(seeds)
+    }
+
+    /// Adds a seed, or the URL that it moved to in an earlier run, with its failure.
+    pub(crate) fn recall(&mut self, frontier: &dyn Frontier, url: &Url) -> Result<()> {
+        if self.all.insert(url.to_string())
+            && let Some(failed) = failure_of(frontier, url.as_str())?
+        {
+            self.failed.insert(failed.url.clone(), failed);
+        }
+        Ok(())
     }
 
     /// Adds the URL that a seed moved to.
@@ -78,6 +92,16 @@ impl Seeds {
             decisions.forgotten(seed, &host)
         };
         self.all.iter().filter(is_forgotten).count() as u64
+    }
+
+    /// Marks a seed, or a URL that it leads to, as requested again. Returns whether this is new in this run.
+    pub(crate) fn retry(&mut self, url: &str) -> bool {
+        self.retried.insert(url.to_owned())
+    }
+
+    /// Returns whether a seed was requested again, or failed in this run.
+    pub(crate) fn is_retried(&self, url: &str) -> bool {
+        self.retried.contains(url)
     }
 
     pub(crate) fn failure(&self, url: &str) -> Option<&FailedSeed> {
@@ -103,6 +127,7 @@ impl Seeds {
         };
         frontier.note(&line.url, NOTE, serde_json::to_vec(&failed).unwrap_or_default());
         self.failed.insert(line.url.clone(), failed);
+        self.retried.insert(line.url.clone());
     }
 
     /// Removes the failure of a seed whose page was fetched.

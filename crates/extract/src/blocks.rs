@@ -18,6 +18,7 @@ use crate::line_numbers::LineNumbers;
 use crate::metadata::{Gathered, Place};
 use crate::styles::Styles;
 use crate::supply::JSON_LD;
+use crate::templates::Templates;
 use crate::trace::Trace;
 use crate::wrap::is_wide;
 
@@ -194,6 +195,7 @@ pub(crate) fn collect_with(
         hidden: 0,
         open: Vec::new(),
         structure: 0,
+        templates: Templates::default(),
         links: 0,
         outward: false,
         heading: 0,
@@ -245,6 +247,7 @@ struct Walk<'a> {
     open: Vec<(Role, Shown)>,
     /// Number of open elements of the page structure.
     structure: usize,
+    templates: Templates,
     links: usize,
     /// Whether the open link leads to another page.
     outward: bool,
@@ -268,13 +271,14 @@ impl Walk<'_> {
     fn open(&mut self, element: &Element, node: NodeRef<'_, Node>) {
         let name = element.name();
         let opens = self.structure == 0 && self.folds.opens(element, node);
+        let html = element.name.ns == ns!(html);
+        let in_document = !self.templates.is_inside();
         match name {
             "html" => self.page.lang = element.attr("lang").map(str::to_owned),
             // SVG has title elements too.
-            "title" if element.name.ns == ns!(html) => {
-                self.in_title = self.page.title.is_empty();
-            }
-            "meta" if element.attr("property") == Some("og:type") => {
+            "title" if html => self.in_title = in_document && self.page.title.is_empty(),
+            "template" if html => self.templates.open(element.attr("shadowrootmode")),
+            "meta" if in_document && element.attr("property") == Some("og:type") => {
                 let content = element.attr("content").unwrap_or_default();
                 self.page.kinds.read(content.trim());
             }
@@ -288,14 +292,14 @@ impl Walk<'_> {
             "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
             "br" => self.current.text.push('\n'),
             "pre" => self.pre += 1,
-            "script" => self.in_json = element.attr("type") == Some(JSON_LD),
+            "script" => self.in_json = in_document && element.attr("type") == Some(JSON_LD),
             _ => {}
         }
         let noscript = self.hidden > 0;
         let attribute = |name: &str| element.attr(name);
-        if element.name.ns == ns!(html) {
+        if html && in_document {
             self.page.declared.tag(name, attribute, noscript, self.limits);
-        } else if name == "a" {
+        } else if name == "a" && in_document {
             let is_href = |name: &str| matches!(name, "href" | "xlink:href");
             let href = element.attrs().find(|(name, _)| is_href(name)).map(|(_, value)| value);
             self.page.declared.link(href, element.attr("rel"), self.limits);
@@ -324,7 +328,7 @@ impl Walk<'_> {
             Shown::Around => self.structure += 1,
             Shown::Yes => {}
         }
-        if element.name.ns == ns!(html) {
+        if html && in_document {
             let place = Place { depth: self.open.len(), block };
             let mut gathered = std::mem::take(&mut self.page.gathered);
             gathered.open(element, &attributes, place, || self.is_own(&attributes));
@@ -344,6 +348,7 @@ impl Walk<'_> {
         match name {
             "title" => self.in_title = false,
             "script" => self.in_json = false,
+            "template" if element.name.ns == ns!(html) => self.templates.close(),
             "a" => self.links = self.links.saturating_sub(1),
             "pre" => self.pre = self.pre.saturating_sub(1),
             _ => {}

@@ -10,9 +10,28 @@ pub fn is_reservation(directive: &str) -> bool {
     matches!(directive, "noai" | "noimageai")
 }
 
+/// Returns the words of a list of robots directives. Semicolons and white space separate them too. The value in
+/// `max-image-preview: none` is not a directive.
+pub fn robots_words(directives: &str) -> impl Iterator<Item = &str> {
+    directives.split([',', ';']).flat_map(|part| {
+        let mut is_value = false;
+        part.split_whitespace().filter(move |word| {
+            let is_word = !is_value;
+            is_value = word.ends_with(':');
+            is_word
+        })
+    })
+}
+
 /// The media type of Really Simple Licensing (RSL 1.0).
 fn is_rsl(media_type: &str) -> bool {
     media_type.trim().eq_ignore_ascii_case("application/rsl+xml")
+}
+
+/// Returns whether an address is not empty. An empty one of a frame or a `<link>` leads nowhere (WHATWG HTML, 4.2.4
+/// and 4.8.5).
+fn is_named(address: &&str) -> bool {
+    !address.trim().is_empty()
 }
 
 /// A link as written in the page.
@@ -46,7 +65,7 @@ impl Declared {
     ) {
         match name {
             "a" | "area" => self.link(attribute("href"), attribute("rel"), limits),
-            "iframe" | "frame" => self.link(attribute("src"), None, limits),
+            "iframe" | "frame" => self.link(attribute("src").filter(is_named), None, limits),
             "link" => self.link_element(attribute, limits),
             "meta" => self.meta(attribute, in_noscript, limits),
             "script" if attribute("type").is_some_and(is_rsl) => self.reserve("rsl: in the page"),
@@ -71,10 +90,8 @@ impl Declared {
         let Some(name) = attribute("name").map(str::to_ascii_lowercase) else { return };
         if name == "robots" || name == limits.agent {
             let directives = content.to_ascii_lowercase();
-            for word in directives.split([',', ';']).map(str::trim) {
-                if is_reservation(word) {
-                    self.reserve(word);
-                }
+            for word in robots_words(&directives).filter(|word| is_reservation(word)) {
+                self.reserve(word);
             }
             self.robots.push(directives);
         } else if name == "tdm-reservation" && content.trim() == "1" {
@@ -106,7 +123,7 @@ impl Declared {
         } else if words.any(|word| matches!(word, "next" | "prev" | "alternate")) {
             let page = attribute("type").is_none_or(|t| t.to_ascii_lowercase().contains("html"));
             if page {
-                self.link(attribute("href"), None, limits);
+                self.link(attribute("href").filter(is_named), None, limits);
             }
         }
     }
@@ -114,8 +131,8 @@ impl Declared {
     /// Adds a link, such as that of an `<a>` of HTML or SVG (SVG 1.1, section 17.1).
     pub(crate) fn link(&mut self, href: Option<&str>, rel: Option<&str>, limits: &Limits) {
         let Some(href) = href.map(str::trim) else { return };
-        // A fragment leads to the page itself, unless there is another base.
-        if href.is_empty() || href.starts_with('#') && self.base.is_none() {
+        // An empty address or a fragment leads to the page itself, unless there is another base.
+        if (href.is_empty() || href.starts_with('#')) && self.base.is_none() {
             return;
         }
         if self.links.len() >= limits.max_links {

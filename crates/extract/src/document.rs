@@ -1,6 +1,7 @@
 use url::Url;
 
 use crate::charset::CharsetSource;
+use crate::declared::robots_words;
 use crate::metadata::Metadata;
 use crate::numbers::numbers_of_cell;
 use crate::page_type::PageType;
@@ -66,7 +67,7 @@ pub struct RobotsMeta {
 impl RobotsMeta {
     /// Adds one list of directives: the content of a robots meta element or an `X-Robots-Tag` value.
     pub fn read(&mut self, directives: &str) {
-        for word in directives.split(',').map(str::trim) {
+        for word in robots_words(directives) {
             if word.eq_ignore_ascii_case("noindex") {
                 self.noindex = true;
             } else if word.eq_ignore_ascii_case("nofollow") {
@@ -232,6 +233,26 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn robots_directives_are_separated_by_commas_semicolons_and_white_space() {
+        for (directives, noindex, nofollow) in [
+            ("noindex,nofollow", true, true),
+            ("noindex nofollow", true, true),
+            ("NoIndex;nofollow", true, true),
+            ("index\n; nofollow", false, true),
+            ("max-snippet:-1 none", true, true),
+            ("max-image-preview: none", false, false),
+            ("max-image-preview : none, nofollow", false, true),
+            ("unavailable_after: Wed, 25 Jun 2010 noindex", true, false),
+            ("noindexed", false, false),
+            ("", false, false),
+        ] {
+            let mut robots = RobotsMeta::default();
+            robots.read(directives);
+            assert_eq!(robots, RobotsMeta { noindex, nofollow }, "{directives}");
+        }
+    }
 
     #[test]
     fn numbers_of_dropped_cells_are_evidence_and_dates_in_them_too() {

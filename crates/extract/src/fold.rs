@@ -84,6 +84,42 @@ fn easy(c: char) -> Option<char> {
     }
 }
 
+/// Folds a word of [`for_each_word`](crate::for_each_word) such that capitals equal small letters. Only comparisons use
+/// this form: stored features must not change.
+///
+/// `ß` is `ss`, final sigma is sigma (Unicode, `CaseFolding.txt`). Greek capitals have no accents, and Turkish has two
+/// letters `i`, whose case depends on the language (`SpecialCasing.txt`): neither accents nor dots count.
+///
+/// # Complexity
+/// Linear in the word.
+pub fn caseless(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        return Cow::Borrowed(word);
+    }
+    let mut folded = String::with_capacity(word.len());
+    let mut is_greek = false;
+    for c in word.nfd() {
+        match c {
+            'ß' => folded.push_str("ss"),
+            'ς' => folded.push('σ'),
+            'ı' => folded.push('i'),
+            // The iota below a letter is a letter of its own in capitals.
+            '\u{345}' => folded.push('ι'),
+            // The dot above.
+            '\u{307}' if folded.ends_with('i') => {}
+            _ if is_greek && is_greek_accent(c) => {}
+            _ => folded.push(c),
+        }
+        is_greek = matches!(c, '\u{370}'..='\u{3FF}') || is_greek && is_greek_accent(c);
+    }
+    Cow::Owned(folded)
+}
+
+/// Returns whether a combining mark is a Greek accent, breathing or diaeresis.
+fn is_greek_accent(c: char) -> bool {
+    matches!(c, '\u{300}' | '\u{301}' | '\u{308}' | '\u{313}' | '\u{314}' | '\u{342}')
+}
+
 /// Returns a text without soft hyphens and zero-width characters, which do not separate words.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     // The first bytes of these characters in UTF-8.
@@ -122,6 +158,29 @@ mod tests {
                     assert_eq!(fold(&text), reference(&text), "{text:?} {:x}", u32::from(c));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_name_in_capitals_has_the_words_of_the_name() {
+        let words = |text: &str| {
+            let mut words = Vec::new();
+            crate::for_each_word(text, |word| words.push(caseless(word).into_owned()));
+            words
+        };
+        for (name, capitals) in [
+            ("Rat beschließt", "RAT BESCHLIESST"),
+            ("Rat beschließt", "RAT BESCHLIEẞT"),
+            ("Το τελωνείο γίνεται χώρος", "ΤΟ ΤΕΛΩΝΕΙΟ ΓΙΝΕΤΑΙ ΧΩΡΟΣ"),
+            ("Ο Μάιος, ο καφές και η προΰπαρξη", "Ο ΜΑΪΟΣ, Ο ΚΑΦΕΣ ΚΑΙ Η ΠΡΟΫΠΑΡΞΗ"),
+            ("τῷ ἀνθρώπῳ", "ΤΩΙ ΑΝΘΡΩΠΩΙ"),
+            ("Eski tren garı", "ESKİ TREN GARI"),
+            ("Liberté d'été", "LIBERTÉ D'ÉTÉ"),
+        ] {
+            assert_eq!(words(name), words(capitals), "{name}");
+        }
+        for (one, other) in [("été", "ete"), ("й", "и"), ("größe", "grosse"), ("ż", "z")] {
+            assert_ne!(words(one), words(other), "{one}");
         }
     }
 

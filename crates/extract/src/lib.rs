@@ -44,6 +44,7 @@ mod stop_lists;
 mod styles;
 mod supply;
 mod tables;
+mod templates;
 mod title;
 mod tokens;
 mod trace;
@@ -55,11 +56,12 @@ mod words;
 mod wrap;
 
 pub use charset::CharsetSource;
-pub use declared::is_reservation;
+pub use declared::{is_reservation, robots_words};
 pub use dictionary::jieba;
 pub use document::{
     Block, ComparisonText, Document, Image, Link, MAX_OTHER_TEXT, MIN_CONTENT_WORDS, RobotsMeta,
 };
+pub use fold::caseless;
 pub use lang::{is_cjk, is_unspaced};
 pub use limits::Limits;
 pub use markdown::{MarkdownLimits, MarkdownText, Structured, markdown_line};

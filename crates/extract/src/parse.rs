@@ -72,9 +72,9 @@ const CLOCK_TOKENS: u32 = 8;
 const MAX_ALL_ATTRIBUTES: usize = 2_000_000;
 
 /// Elements that XHTML can close in the start tag (`<script/>`), while HTML waits for an end tag.
-const CLOSED: [&str; 17] = [
-    "script", "style", "title", "textarea", "iframe", "noframes", "a", "div", "p", "span", "i",
-    "b", "em", "strong", "td", "th", "li",
+const CLOSED: [&str; 18] = [
+    "script", "style", "title", "textarea", "template", "iframe", "noframes", "a", "div", "p",
+    "span", "i", "b", "em", "strong", "td", "th", "li",
 ];
 
 /// [`parse_as`], as XHTML if the text begins with an XML declaration.

@@ -1,6 +1,6 @@
 //! Turns bytes into a document.
 
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 use crate::addresses::{join, join_in};
@@ -248,7 +248,7 @@ fn declare(
         refresh: declared
             .refresh
             .as_deref()
-            .and_then(|content| refresh_target(base, content))
+            .and_then(|content| refresh_in(base, content, encoding))
             .filter(|url| url.as_str().len() <= limits.max_url_bytes),
         charset: "UTF-8",
         charset_source: CharsetSource::Detected,
@@ -394,6 +394,11 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
 ///
 /// Source: WHATWG HTML, "shared declarative refresh steps".
 pub fn refresh_target(base: &Url, content: &str) -> Option<Url> {
+    refresh_in(base, content, UTF_8)
+}
+
+/// Does the same for a page in this charset, in which the query is encoded, as that of a link.
+fn refresh_in(base: &Url, content: &str, encoding: &'static Encoding) -> Option<Url> {
     let content = content.trim_start();
     let end = content.find(|c: char| !c.is_ascii_digit()).unwrap_or(content.len());
     let (seconds, rest) = content.split_at_checked(end)?;
@@ -422,7 +427,7 @@ pub fn refresh_target(base: &Url, content: &str) -> Option<Url> {
         None => target,
     };
     let target = target.trim();
-    (!target.is_empty()).then(|| base.join(target).ok())?
+    (!target.is_empty()).then(|| join_in(base, target, encoding))?
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::parse::{Truncation, is_closed};
 use crate::skip::skip;
 use crate::supply::{Raw, Supply};
+use crate::templates::Templates;
 
 /// Bytes of input between two checks of the limits.
 const PIECE: usize = 65_536;
@@ -64,6 +65,7 @@ struct Seen {
     title: String,
     in_title: bool,
     noscript: usize,
+    templates: Templates,
     foreign: Foreign,
 }
 
@@ -115,8 +117,20 @@ impl Sink<'_> {
         let foreign = seen.foreign.tag(tag);
         let closed = self.xml && is_closed(tag);
         let open = start && !closed && !(foreign && tag.self_closing);
+        let attribute = |name: &str| {
+            let found = tag.attrs.iter().find(|attribute| &*attribute.name.local == name);
+            found.map(|attribute| &*attribute.value)
+        };
+        let in_template = seen.templates.is_inside();
         match tag.name {
-            local_name!("title") => seen.in_title = open && seen.title.is_empty(),
+            local_name!("title") => {
+                seen.in_title = open && seen.title.is_empty() && !in_template;
+            }
+            local_name!("template") if foreign || start && !open => {}
+            local_name!("template") if start => seen.templates.open(attribute("shadowrootmode")),
+            local_name!("template") => seen.templates.close(),
+            // The end of a template closes it too.
+            local_name!("noscript") if in_template => {}
             local_name!("noscript") if open => seen.noscript += 1,
             local_name!("noscript") if start => {}
             local_name!("noscript") => seen.noscript = seen.noscript.saturating_sub(1),
@@ -126,13 +140,9 @@ impl Sink<'_> {
             return TokenSinkResult::Continue;
         }
         let in_noscript = seen.noscript > 0;
-        let attribute = |name: &str| {
-            let found = tag.attrs.iter().find(|attribute| &*attribute.name.local == name);
-            found.map(|attribute| &*attribute.value)
-        };
-        if !foreign {
+        if !foreign && !in_template {
             seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
-        } else if tag.name == local_name!("a") {
+        } else if tag.name == local_name!("a") && !in_template {
             let href = attribute("href").or_else(|| attribute("xlink:href"));
             seen.declared.link(href, attribute("rel"), self.limits);
         }
@@ -215,6 +225,44 @@ mod tests {
         }
     }
 
+    /// WHATWG HTML, 4.12.3.
+    #[test]
+    fn a_template_declares_nothing() {
+        let page = r#"<html><head><template><title>no</title><base href=/no/><link rel=canonical href=/no>
+            <meta name=robots content="noindex, noai"><meta http-equiv=refresh content="0; url=no"><noscript></template>
+            <base href="/d/"><link rel=canonical href=/c><title>T</title></head><body><a href=one>1</a>
+            <template><a href=no></a><template><a href=no></a></template><svg><a href=no></a><path></template>
+            <a href=two>2</a></template><svg><template><a href=three></a></template></svg>
+            <template shadowrootmode=open><a href=four></a><template><a href=no></a></template></template>
+            <template shadowrootmode=CLOSED><a href=five></a></template>
+            <div><template><iframe src=no></iframe><table><tr><td></div></table></template>
+            <a href=six></a></div><meta http-equiv=refresh content="0; url=yes"><template><a href=no>"#;
+        let limits = Limits::default();
+        let tree =
+            collect(&parse(page, &limits.parse).0, &crate::styles::Styles::default(), &limits);
+        let (declared, title, _) = scan(page, &limits, false);
+        assert_eq!((&declared, &title), (&tree.declared, &tree.title));
+        let links: Vec<&str> = declared.links.iter().map(|link| link.href.as_str()).collect();
+        assert_eq!(links, ["one", "two", "three", "four", "five", "six"]);
+        assert_eq!(title, "T");
+        assert_eq!(declared.base.as_deref(), Some("/d/"));
+        assert_eq!(declared.canonical.as_deref(), Some("/c"));
+        assert_eq!(declared.refresh.as_deref(), Some("0; url=yes"));
+        assert_eq!((declared.robots.len(), declared.reservations.len()), (0, 0));
+        // XHTML closes it in its start tag.
+        let page = r#"<html><head><template/></head><body><a href="one">1</a></body></html>"#;
+        for xml in [false, true] {
+            let tree = collect(
+                &parse_as(page, &limits.parse, xml).0,
+                &crate::styles::Styles::default(),
+                &limits,
+            );
+            let (declared, ..) = scan(page, &limits, xml);
+            assert_eq!(declared.links.len(), usize::from(xml));
+            assert_eq!(declared, tree.declared, "XHTML: {xml}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
@@ -226,7 +274,7 @@ mod tests {
                 "<meta name=robots content=nofollow>", "<base href=/b/>", "<iframe src=f>", "</iframe>", "<div a=\"b\" c='d'e=f>",
                 "<link rel=canonical href=/c>", "<textarea>", "</textarea>", "<plaintext>", "<![CDATA[", "]]>", "<foreignObject>",
                 "<a href='q' rel=nofollow>", "<b>", "<table>", "<xmp>", "</xmp>", "<area href=z>", "<frame src=y>",
-                "<script/>", "<title/>", "<style/>", "<iframe src=f />",
+                "<script/>", "<title/>", "<style/>", "<iframe src=f />", "<template>", "</template>", "<Template shadowrootmode=open>",
             ]), 0..40),
             long in 0usize..2,
             xml in any::<bool>(),

@@ -41,7 +41,7 @@ fn matters(name: &[u8], ends: bool) -> bool {
     lower.copy_from_slice(name);
     lower.make_ascii_lowercase();
     match &*lower {
-        b"noscript" | b"title" => true,
+        b"noscript" | b"template" | b"title" => true,
         b"a" | b"area" | b"base" | b"frame" | b"iframe" | b"link" | b"math" | b"meta"
         | b"noembed" | b"noframes" | b"script" | b"style" | b"svg" | b"textarea" | b"xmp" => !ends,
         _ => false,
@@ -94,6 +94,8 @@ mod tests {
             ("<p a=/><p/><p/a/=/'><p a==\">'><p a>=\"><link>", "<link>"),
             ("<p '=\"><a>", "<p '=\"><a>"),
             ("<noscripts></noscript>", "</noscript>"),
+            ("<templates></template>", "</template>"),
+            ("<p><TEMPLATE>", "<TEMPLATE>"),
             ("</a></svg></title>", "</title>"),
             ("<p><!-- <a> -->", "<!-- <a> -->"),
             ("<p></ a>", "</ a>"),

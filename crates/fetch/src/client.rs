@@ -1,3 +1,5 @@
+mod beyond;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,10 +13,10 @@ use reqwest::header::{
 use tokio::sync::OwnedSemaphorePermit;
 use url::{Host, Url};
 
+use self::beyond::Beyond;
 use crate::body::{Bodies, Came, Clock, Held};
 use crate::content_type::content_type;
 use crate::cookies::Jar;
-use crate::decode::{is_complete_gzip, is_plain};
 use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
@@ -88,40 +90,6 @@ struct Clients {
     any: reqwest::Client,
     /// HTTP/1.1 only: for connections that serve one request, and for servers that require it.
     http1: reqwest::Client,
-}
-
-/// How to handle a body that is longer than its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beyond {
-    Fails,
-    /// A sitemap, or a seed that may be one.
-    IsCut {
-        decode: bool,
-    },
-    /// robots.txt; its body is read at every status.
-    IsIgnored,
-}
-
-impl Beyond {
-    /// Returns the number of bytes beyond which a body is compressed while it arrives.
-    fn pack_beyond(self, headers: &HeaderMap) -> usize {
-        let encodings = headers.get_all(CONTENT_ENCODING).iter();
-        let encoding = in_one(encodings.map(HeaderValue::as_bytes)).unwrap_or_default();
-        match self == (Self::IsCut { decode: false }) && is_plain(&encoding) {
-            true => LARGE_BODY,
-            false => usize::MAX,
-        }
-    }
-
-    /// Returns whether a body that ended early is an error.
-    fn lacks_content(self, framed: bool, raw: &[u8], body: &[u8]) -> bool {
-        match self {
-            Self::Fails => !is_whole(raw, body),
-            // The parser reports that it is cut.
-            Self::IsCut { .. } => false,
-            Self::IsIgnored => framed && !is_whole_gzip(raw),
-        }
-    }
 }
 
 /// Validators of a stored copy, for a conditional request (RFC 9110, section 13).
@@ -310,11 +278,9 @@ impl Fetcher {
         let short = self.limits.max_unwanted.min(max);
         let mut broken = false;
         let pack = beyond.pack_beyond(response.headers());
+        let limit = (max, beyond != Beyond::Fails);
         let Came { raw, packed, permit, ended_early } = match wanted {
-            true => {
-                let limit = (max, beyond != Beyond::Fails);
-                self.bodies.read(&mut response, limit, pack, &mut clock).await?
-            }
+            true => self.bodies.read(&mut response, limit, pack, &mut clock).await?,
             false if length.is_some_and(|length| length > short as u64) => Came::default(),
             // The status is known, so errors in an unwanted body are ignored, except a timeout: the host is slow.
             false => match self.bodies.read(&mut response, (short, true), pack, &mut clock).await {
@@ -340,6 +306,7 @@ impl Fetcher {
             let what = format!("the body ended early, after {} bytes", raw.len());
             return Err(Error::new(Kind::Protocol, what));
         }
+        let received = packed.as_ref().map_or(raw.len(), |packed| packed.received);
         Ok(Response {
             ended_early: ended_early && wanted,
             cookies_changed: cookies != self.cookies_of(url),
@@ -347,10 +314,7 @@ impl Fetcher {
             url: url.clone(),
             status: response.status().as_u16(),
             headers,
-            bodiless: !broken
-                && packed.is_none()
-                && raw.is_empty()
-                && length.is_none_or(|length| length == 0),
+            bodiless: !broken && received == 0 && length.is_none_or(|length| length == 0),
             raw,
             packed,
             body,
@@ -499,21 +463,6 @@ impl Fetcher {
     fn may_talk_to(&self, url: &Url, ip: IpAddr) -> bool {
         self.proxied || self.guard.is_exact(url) || self.guard.permits(ip)
     }
-}
-
-/// Bytes at the end of a page that are searched for its end tag.
-const TAIL: usize = 1024;
-
-/// Returns whether the content of an incomplete response is complete: it ends with `</html>` or a valid gzip trailer.
-fn is_whole(raw: &[u8], body: &[u8]) -> bool {
-    let tail = body.get(body.len().saturating_sub(TAIL)..).unwrap_or_default();
-    let has_end = tail.to_ascii_lowercase().windows(7).any(|window| window == b"</html>");
-    has_end || is_whole_gzip(raw)
-}
-
-/// Returns whether a body is gzip with a valid trailer. An empty one is not.
-fn is_whole_gzip(raw: &[u8]) -> bool {
-    raw.starts_with(&[0x1f, 0x8b]) && is_complete_gzip(raw)
 }
 
 /// Returns the URL without fragment, user and password: a link's author must not make us send credentials.

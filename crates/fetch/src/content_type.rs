@@ -2,7 +2,7 @@
 
 /// Returns the content type that all values of the header declare together.
 ///
-/// It is the last valid type except `*/*`, with its charset or that of an equal type directly before it. Returns
+/// It is the last valid type except `*/*` and its equivalents, with its charset or that of an equal type directly before it. Returns
 /// `None` without a header, and an empty string if no value is valid: then the content decides. Accepts `text/html
 /// charset=utf-8` without a semicolon.
 ///
@@ -27,6 +27,9 @@ pub fn content_type<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<String
     })
 }
 
+/// Types of unknown content, which decides (WHATWG MIME Sniffing, section 7).
+const UNKNOWN: [&str; 3] = ["*/*", "unknown/unknown", "application/unknown"];
+
 /// Splits at commas outside of quotes.
 fn split(value: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
@@ -46,7 +49,8 @@ fn parse(text: &str) -> Option<(String, Option<String>)> {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
     };
-    if !is_token(kind) || !is_token(subtype) || essence == "*/*" {
+    let is_unknown = UNKNOWN.iter().any(|unknown| essence.eq_ignore_ascii_case(unknown));
+    if !is_token(kind) || !is_token(subtype) || is_unknown {
         return None;
     }
     let mut pairs = parameters.split([';', ' ', '\t']).filter_map(|pair| pair.split_once('='));
@@ -73,6 +77,8 @@ mod tests {
             (&["text/html;x=\"a,b\""], Some("text/html")),
             (&["text/html;;charset=x;"], Some("text/html;charset=x")),
             (&["*/*"], Some("")),
+            (&["unknown/unknown"], Some("")),
+            (&["Application/Unknown; charset=utf-8"], Some("")),
             (&["html"], Some("")),
             (&[""], Some("")),
             (&["; charset=utf-8"], Some("")),

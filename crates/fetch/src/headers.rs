@@ -1,20 +1,27 @@
 //! Headers that describe a page.
 
+use url::Url;
+
 /// Directives with a value: the word before their colon is not a robot's name.
 const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
+/// Names of all robots: the star of robots.txt and the name of the meta element.
+const ALL_ROBOTS: [&str; 2] = ["*", "robots"];
+
 /// Returns the directives of an `X-Robots-Tag` that apply to `agent`: those for it and those for all robots. In
-/// `otherbot: noindex`, all directives up to the next name apply to `otherbot`.
+/// `otherbot: noindex`, all directives up to the next name apply to `otherbot`. A semicolon separates like a comma;
+/// white space within a directive remains.
 pub fn robots_directives<'a>(value: &'a str, agent: &'a str) -> impl Iterator<Item = &'a str> {
     let mut ours = true;
-    value.split(',').filter_map(move |mut part| {
+    value.split([',', ';']).filter_map(move |mut part| {
         if let Some((name, rest)) = part.split_once(':') {
             let name = name.trim();
             let is_name = !name.contains(char::is_whitespace)
                 && !WITH_VALUE.iter().any(|directive| name.eq_ignore_ascii_case(directive));
             if is_name {
-                ours = name.eq_ignore_ascii_case(agent);
+                let is_all = ALL_ROBOTS.iter().any(|all| name.eq_ignore_ascii_case(all));
+                ours = is_all || name.eq_ignore_ascii_case(agent);
                 part = rest;
             }
         }
@@ -22,8 +29,18 @@ pub fn robots_directives<'a>(value: &'a str, agent: &'a str) -> impl Iterator<It
     })
 }
 
-/// Returns the target of `Link: <URL>; rel="canonical"` (RFC 8288).
-pub fn canonical_link(value: &str) -> Option<&str> {
+/// Returns whether a link is about the page at `url`. An `anchor` names another resource (RFC 8288, section 3.2).
+fn is_about(url: &Url, parameters: &str) -> bool {
+    parameters.split(';').all(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or_default();
+        let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
+        !name.trim().eq_ignore_ascii_case("anchor")
+            || url.join(value).is_ok_and(|anchor| anchor == *url)
+    })
+}
+
+/// Returns the target of `Link: <URL>; rel="canonical"` (RFC 8288) of the page at `url`.
+pub fn canonical_link<'a>(value: &'a str, url: &Url) -> Option<&'a str> {
     value.split('<').skip(1).find_map(|link| {
         let (href, parameters) = link.split_once('>')?;
         let canonical = parameters.split(';').any(|parameter| {
@@ -32,14 +49,14 @@ pub fn canonical_link(value: &str) -> Option<&str> {
             name.trim().eq_ignore_ascii_case("rel")
                 && value.split_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
         });
-        canonical.then_some(href.trim())
+        (canonical && is_about(url, parameters)).then_some(href.trim())
     })
 }
 
-/// Returns the targets of `Link: <URL>; rel="alternate"` (RFC 8288), such as other languages. Skips types other than
-/// HTML, such as feeds.
-pub fn alternate_links(value: &str) -> impl Iterator<Item = &str> {
-    value.split('<').skip(1).filter_map(|link| {
+/// Returns the targets of `Link: <URL>; rel="alternate"` (RFC 8288) of the page at `url`, such as other languages. Skips
+/// types other than HTML, such as feeds.
+pub fn alternate_links<'a>(value: &'a str, url: &'a Url) -> impl Iterator<Item = &'a str> {
+    value.split('<').skip(1).filter_map(move |link| {
         let (href, parameters) = link.split_once('>')?;
         let (mut is_alternate, mut is_page) = (false, true);
         for parameter in parameters.split(';') {
@@ -53,13 +70,17 @@ pub fn alternate_links(value: &str) -> impl Iterator<Item = &str> {
                 is_page = value.to_ascii_lowercase().contains("html");
             }
         }
-        (is_alternate && is_page).then_some(href.trim())
+        (is_alternate && is_page && is_about(url, parameters)).then_some(href.trim())
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn page() -> Url {
+        Url::parse("http://a.example/p").unwrap()
+    }
 
     #[test]
     fn a_robots_tag_speaks_to_all_or_to_the_robot_that_it_names() {
@@ -71,6 +92,11 @@ mod tests {
             ("otherbot: noindex, nofollow", false, false),
             ("Hapax: nofollow, otherbot: noindex", false, true),
             ("otherbot: noindex, hapax: nofollow", false, true),
+            ("*: noindex", true, false),
+            ("Robots: noindex, nofollow", true, true),
+            ("otherbot: nofollow, *: noindex", true, false),
+            ("noindex; nofollow", true, true),
+            ("otherbot: noindex; hapax: nofollow", false, true),
         ] {
             let says = |word: &str| robots_directives(value, "hapax").any(|said| said == word);
             assert_eq!((says("noindex"), says("nofollow")), (noindex, nofollow), "{value}");
@@ -87,13 +113,20 @@ mod tests {
             ("</x>; rel=\"not-canonical\"", None),
             ("/x; rel=canonical", None),
             ("</x; rel=canonical", None),
+            // RFC 8288, section 3.2.
+            ("</x>; rel=canonical; anchor=\"/z\"", None),
+            ("</x>; Anchor=\"#part\"; rel=canonical", None),
+            ("</y>; rel=canonical; anchor=\"/z\", </x>; rel=canonical", Some("/x")),
+            ("</x>; rel=canonical; anchor=\"\"", Some("/x")),
+            ("</x>; rel=canonical; anchor=\"http://a.example/p\"", Some("/x")),
         ] {
-            assert_eq!(canonical_link(value), found, "{value}");
+            assert_eq!(canonical_link(value, &page()), found, "{value}");
         }
     }
 
     #[test]
     fn alternates_that_are_pages_are_taken_and_feeds_and_styles_are_not() {
+        let page = page();
         for (value, expected) in [
             ("</de>; rel=\"alternate\"; hreflang=\"de\"", &["/de"][..]),
             ("</de>; hreflang=de; Rel=Alternate, </fr>;rel=\"x alternate\"", &["/de", "/fr"]),
@@ -101,9 +134,11 @@ mod tests {
             ("</m>; rel=alternate; type=\"text/html\"; media=handheld", &["/m"]),
             ("</style>; rel=stylesheet, </c>; rel=canonical", &[]),
             ("</x; rel=alternate", &[]),
+            ("</x>; rel=alternate; anchor=\"/z\", </y>; rel=alternate", &["/y"]),
             ("", &[]),
         ] {
-            assert_eq!(alternate_links(value).collect::<Vec<_>>(), expected, "{value}");
+            let links = alternate_links(value, &page).collect::<Vec<_>>();
+            assert_eq!(links, expected, "{value}");
         }
     }
 }

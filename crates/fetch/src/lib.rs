@@ -28,7 +28,7 @@ pub use guard::AddressGuard;
 pub use headers::{alternate_links, canonical_link, robots_directives};
 pub use http::{HttpParts, http_parts};
 pub use limits::{Limits, MAX_TDMREP};
-pub use response::{Response, one_line};
+pub use response::{Response, header_text, one_line};
 pub use robots::{
     MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, Unreachable, fetch_robots,
     robots_token,

@@ -128,10 +128,7 @@ impl Response {
             return None;
         }
         let (_, value) = self.headers.iter().find(|(name, _)| name == "location")?;
-        // Invalid UTF-8 is Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
-        let latin = || value.iter().map(|&byte| char::from(byte)).collect::<String>();
-        let text = std::str::from_utf8(value).map_or_else(|_| latin(), str::to_owned);
-        self.url.join(without_extra_slashes(text.trim())).ok()
+        self.url.join(without_extra_slashes(header_text(value).trim())).ok()
     }
 
     /// Returns the Retry-After: seconds or a date (RFC 9110, section 10.2.3).
@@ -156,6 +153,15 @@ impl Response {
         }
         head.extend(b"\r\n");
         head
+    }
+}
+
+/// Returns the text of a header: UTF-8, else Latin-1 (WHATWG Fetch, "location URL", and HTML, "Refresh": isomorphic
+/// decode).
+pub fn header_text(value: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(value) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(value.iter().map(|&byte| char::from(byte)).collect()),
     }
 }
 

@@ -92,7 +92,7 @@ impl Robots {
                         (in_own, in_any, reading_agents) = (false, false, true);
                     }
                     let name = product_token(value);
-                    if value == "*" {
+                    if names_all(value) {
                         in_any = true;
                     } else if name == agent && !agent.is_empty() {
                         in_own = true;
@@ -200,9 +200,25 @@ impl Robots {
     }
 }
 
-/// Parses a Crawl-delay, at most a day.
+/// Returns whether the value of a User-agent line names all robots. As in Google's parser, white space and any text
+/// may follow the star.
+fn names_all(value: &str) -> bool {
+    let rest = value.strip_prefix('*');
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+}
+
+/// Parses a Crawl-delay, at most a day: the number at its start, also quoted, with a decimal comma or before a unit.
 fn seconds(value: &str) -> Option<Duration> {
-    let seconds = value.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0)?;
+    let is_before = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '+');
+    let value = value.trim_start_matches(is_before);
+    let mut points = 0;
+    let end = value.find(|c: char| {
+        let is_point = matches!(c, '.' | ',');
+        points += u32::from(is_point);
+        !(c.is_ascii_digit() || is_point && points == 1)
+    });
+    let number = value.get(..end.unwrap_or(value.len()))?.replace(',', ".");
+    let seconds = number.parse::<f64>().ok().filter(|s| s.is_finite())?;
     Some(Duration::from_secs_f64(seconds.min(86_400.0)))
 }
 

@@ -2,6 +2,7 @@
 
 mod date;
 mod input;
+mod name;
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
@@ -15,12 +16,11 @@ use url::Url;
 
 use self::date::sortable;
 use self::input::{Input, Start};
+use self::name::{MAX_ATTRIBUTES, Name, is_permanent, xml_base};
 use crate::decode::decoded;
 use crate::limits::Limits;
 use crate::response::Response;
 
-/// Attributes per tag; further ones are ignored.
-const MAX_ATTRIBUTES: usize = 16;
 /// URLs per entry; further ones are counted.
 const MAX_LOCATIONS: usize = 16;
 /// Bytes at the start of a body within which its outermost element must begin.
@@ -141,6 +141,8 @@ impl Sitemap {
 
 struct Reading<'a> {
     base: &'a Url,
+    /// The `xml:base` of an Atom feed.
+    feed_base: Option<Url>,
     limits: &'a SitemapLimits,
     found: Sitemap,
     /// Bytes of the URLs found.
@@ -157,6 +159,7 @@ impl<'a> Reading<'a> {
     fn new(base: &'a Url, limits: &'a SitemapLimits) -> Self {
         Self {
             base,
+            feed_base: None,
             limits,
             found: Sitemap::default(),
             held: 0,
@@ -223,8 +226,16 @@ impl<'a> Reading<'a> {
             match &event {
                 Event::Start(tag) if outermost.is_none() => {
                     outermost = Some(tag.local_name().as_ref().to_vec());
+                    self.feed_base = match Name::of(tag.local_name().as_ref()).text() {
+                        b"feed" => joined(self.base, xml_base(tag, limits.max_text).as_deref()),
+                        _ => None,
+                    };
                 }
-                Event::End(tag) if outermost.as_deref() == Some(tag.local_name().as_ref()) => {
+                Event::End(tag)
+                    if outermost.as_ref().is_some_and(|name| {
+                        name.eq_ignore_ascii_case(tag.local_name().as_ref())
+                    }) =>
+                {
                     whole |= outermost.take().is_some_and(|name| is_list(&name));
                 }
                 _ => {}
@@ -232,11 +243,12 @@ impl<'a> Reading<'a> {
             if let Event::Start(tag) | Event::Empty(tag) = &event
                 && entries.inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))
             {
-                if tag.local_name().as_ref() == b"link" {
+                let name = Name::of(tag.local_name().as_ref());
+                if name.text() == b"link" {
                     entries.entry.alternate(tag, limits);
                 }
                 entries.field = match &event {
-                    Event::Start(tag) => Field::of_other(tag.local_name().as_ref()),
+                    Event::Start(_) => Field::of_other(name.text()),
                     _ => Field::None,
                 };
                 entries.text.clear();
@@ -246,12 +258,19 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, mut entry: Entry) {
         self.found.beyond += entry.alternates_beyond;
         for text in &entry.alternates {
             self.alternate(text);
         }
         self.found.beyond += entry.locations_beyond;
+        if entry.locations.is_empty() {
+            let is_page = |text: &String| Url::parse(text).is_ok_and(|url| is_web(&url));
+            entry.locations.extend(entry.guid.take().filter(is_page));
+        }
+        let feed_base = self.feed_base.clone();
+        let own_base = joined(feed_base.as_ref().unwrap_or(self.base), entry.base.as_deref());
+        let base = own_base.as_ref().or(feed_base.as_ref()).unwrap_or(self.base);
         if entry.locations.is_empty() {
             self.found.unusable += u64::from(entry.too_long);
         }
@@ -260,7 +279,7 @@ impl<'a> Reading<'a> {
                 self.found.beyond += 1;
                 continue;
             }
-            match self.base.join(text) {
+            match base.join(text) {
                 Ok(url) if !is_web(&url) => self.found.unusable += 1,
                 Err(_) => self.found.unusable += 1,
                 Ok(url) if entry.map => {
@@ -323,9 +342,18 @@ fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
+/// Returns the base URL that an `xml:base` declares below another one.
+fn joined(base: &Url, declared: Option<&str>) -> Option<Url> {
+    declared.and_then(|declared| base.join(declared).ok()).filter(is_web)
+}
+
 /// Returns whether an element is the outermost one of a sitemap, an index or a feed.
 fn is_list(name: &[u8]) -> bool {
-    matches!(name, b"urlset" | b"sitemapindex" | b"rss" | b"feed" | b"RDF")
+    matches!(Name::of(name).text(), b"urlset" | b"sitemapindex" | b"rss" | b"feed" | b"rdf")
+}
+
+fn is_entry(name: &[u8]) -> bool {
+    matches!(name, b"url" | b"sitemap" | b"item" | b"entry")
 }
 
 fn prefix_of(name: quick_xml::name::QName<'_>) -> Option<Vec<u8>> {
@@ -338,13 +366,16 @@ enum Field {
     None,
     Location,
     Changed,
+    /// The identifier of an RSS item.
+    Guid,
 }
 
 impl Field {
     fn of(name: &[u8]) -> Self {
         match name {
             b"loc" | b"link" => Self::Location,
-            b"lastmod" | b"updated" | b"published" | b"pubDate" => Self::Changed,
+            b"lastmod" | b"updated" | b"published" | b"pubdate" => Self::Changed,
+            b"guid" => Self::Guid,
             _ => Self::None,
         }
     }
@@ -378,20 +409,28 @@ impl Entries {
     fn take(&mut self, event: Event<'_>, limits: &SitemapLimits, mut add: impl FnMut(Entry)) {
         match event {
             Event::Start(tag) => {
-                let name = tag.local_name();
-                if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                let name = Name::of(tag.local_name().as_ref());
+                let name = name.text();
+                if is_entry(name) {
                     // The previous entry was not closed.
                     self.close(add);
-                    self.entry = Entry { map: name.as_ref() == b"sitemap", ..Entry::default() };
+                    let base = match name {
+                        b"entry" => xml_base(&tag, limits.max_text),
+                        _ => None,
+                    };
+                    self.entry = Entry { map: name == b"sitemap", base, ..Entry::default() };
                     self.inside = Some(prefix_of(tag.name()));
                 }
-                self.field = Field::of(name.as_ref());
+                self.field = match Field::of(name) {
+                    Field::Guid if !is_permanent(&tag) => Field::None,
+                    field => field,
+                };
                 self.text.clear();
-                if name.as_ref() == b"link" {
+                if name == b"link" {
                     self.entry.link(&tag, limits);
                 }
             }
-            Event::Empty(tag) if tag.local_name().as_ref() == b"link" => {
+            Event::Empty(tag) if Name::of(tag.local_name().as_ref()).text() == b"link" => {
                 self.entry.link(&tag, limits);
             }
             Event::Text(part) if self.field != Field::None && self.text.len() < limits.max_text => {
@@ -410,16 +449,17 @@ impl Entries {
                 }
             }
             Event::End(tag) => {
+                let name = Name::of(tag.local_name().as_ref());
+                let name = name.text();
                 if self.text.len() <= limits.max_text {
-                    self.entry.take(self.field, self.text.trim(), tag.local_name().as_ref());
+                    self.entry.take(self.field, self.text.trim(), name);
                 } else if self.field == Field::Location {
                     self.entry.too_long = true;
                 }
                 self.field = Field::None;
                 self.text.clear();
-                let name = tag.local_name();
                 let same = self.inside.as_ref().is_none_or(|own| *own == prefix_of(tag.name()));
-                if same && matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                if same && is_entry(name) {
                     self.inside = None;
                     add(std::mem::take(&mut self.entry));
                 }
@@ -432,6 +472,10 @@ impl Entries {
 #[derive(Default)]
 struct Entry {
     map: bool,
+    /// Its `xml:base`.
+    base: Option<String>,
+    /// Permanent link of an RSS item, for one without a link.
+    guid: Option<String>,
     /// Usually one URL; some generators write several into one entry.
     locations: Vec<String>,
     locations_beyond: u64,
@@ -455,6 +499,7 @@ impl Entry {
             }
             // The newest of several, such as the dates of publication and of the last change.
             Field::Changed => self.changed = self.changed.take().max(sortable(text)),
+            Field::Guid => self.guid = Some(text.to_owned()),
             _ => {}
         }
     }

@@ -24,7 +24,8 @@ impl Kind {
             "text/html" | "application/xhtml+xml" => Some(Self::Html),
             "text/plain" => Some(Self::Plain),
             "application/xml" | "text/xml" => is_xhtml(body).then_some(Self::Html),
-            "" | "*/*" => {
+            // WHATWG MIME Sniffing, section 7.
+            "" | "*/*" | "unknown/unknown" | "application/unknown" => {
                 let start = body.trim_ascii_start();
                 let marked = |kind| if kind { Self::Html } else { Self::Plain };
                 if let [0xFF, 0xFE, rest @ ..] | [0xFE, 0xFF, rest @ ..] = body {
@@ -47,10 +48,11 @@ impl Kind {
     /// Returns whether a response with this content type may be a page.
     pub fn may_be(content_type: &str) -> bool {
         let essence = content_type.split([';', ',']).next().unwrap_or_default().trim();
-        let xml =
-            ["application/xml", "text/xml"].iter().any(|xml| essence.eq_ignore_ascii_case(xml));
-        // Without a type, the content decides.
-        essence.is_empty() || xml || Self::of(Some(essence), b"").is_some() || essence == "*/*"
+        // The content decides about XML, and without a known type.
+        let by_content =
+            ["", "*/*", "unknown/unknown", "application/unknown", "application/xml", "text/xml"];
+        by_content.iter().any(|kind| essence.eq_ignore_ascii_case(kind))
+            || Self::of(Some(essence), b"").is_some()
     }
 
     /// Extracts a document, within the default limits.
@@ -121,6 +123,10 @@ mod tests {
         for (kind, may_be) in [("text/html", true), ("", true), ("*/*", true), ("image/png", false)]
         {
             assert_eq!(Kind::may_be(kind), may_be, "{kind}");
+        }
+        for kind in ["*/*", "unknown/unknown", "Application/Unknown; charset=x"] {
+            assert_eq!((Kind::of(Some(kind), b"<p>"), Kind::may_be(kind)), (html, true), "{kind}");
+            assert_eq!(Kind::of(Some(kind), b"PK\x03\x04\0"), None, "{kind}");
         }
         for big in [false, true] {
             let utf16 = |text: &str| -> Vec<u8> {

@@ -5,10 +5,9 @@ use crate::error::Result;
 use hapax_data::Context;
 use hapax_data::{Again, SitemapPart, SkipReason};
 use hapax_frontier::Entry;
-use hapax_url::host_key;
 use url::Url;
 
-use crate::host_file::{outdate, outdate_all};
+use crate::host_file::outdate_all;
 use crate::identity::{RulesIdentity, is_of_links};
 use crate::notes::VALIDATORS;
 use crate::recrawl::GONE;
@@ -45,6 +44,7 @@ impl Writer {
             let entry = Entry::page(seed.clone(), 0);
             if self.has_failed(seed)? {
                 if !self.leaves_list_out(seed)? {
+                    self.retry_seed(seed)?;
                     self.frontier.push_again(entry)?;
                 }
             } else {
@@ -53,29 +53,6 @@ impl Writer {
         }
         self.committer.commit(false)?;
         self.save_summary()
-    }
-
-    /// Returns whether an earlier run failed to fetch a seed.
-    fn has_failed(&self, seed: &Url) -> Result<bool> {
-        let url = seed.as_str();
-        if self.committer.forgotten(seed, &host_key(seed)) {
-            return Ok(false);
-        }
-        if self.committer.is_shared() || self.committer.store().id_of(url.as_bytes())?.is_some() {
-            return Ok(false);
-        }
-        match self.committer.seeds.failure(url) {
-            Some(failed) => {
-                // The files of its host may have changed.
-                let by_file = [SkipReason::CrawlDelay, SkipReason::Reserved, SkipReason::Robots];
-                if by_file.contains(&failed.reason) {
-                    outdate(&*self.frontier, &host_key(seed))?;
-                }
-                Ok(failed.again != Again::Never)
-            }
-            // A list, or an earlier version stored no reason.
-            None => Ok(!self.links_only && self.frontier.knows(url)?),
-        }
     }
 
     /// Queues URLs again that earlier runs skipped by other rules, or for a reason in `retry`.

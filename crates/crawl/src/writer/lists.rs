@@ -42,6 +42,11 @@ impl Writer {
         Ok(last.map(|last| next(last, now, self.interval())))
     }
 
+    /// Returns whether a URL was read as a list.
+    pub(crate) fn is_list(&self, url: &Url) -> Result<bool> {
+        Ok(self.frontier.note_of(url.as_str(), READ)?.is_some_and(|note| !note.is_empty()))
+    }
+
     fn interval(&self) -> u64 {
         self.committer.look.pace.min.as_secs()
     }

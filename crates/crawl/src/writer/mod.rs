@@ -7,6 +7,7 @@ mod cookie_walls;
 mod dropped;
 mod due;
 mod ended;
+mod failed_seeds;
 mod lists;
 mod redirects;
 mod sitemaps;
@@ -353,6 +354,9 @@ impl Writer {
         );
         if no_page {
             self.url_rules.failed(&*self.frontier, &lease.entry.url)?;
+            if lease.entry.kind == EntryKind::Page {
+                self.end_former_alias(&lease.entry.url, None)?;
+            }
         }
         let inlinks = self.frontier.inlinks(&lease.entry);
         self.committer.leased(lease.entry.url.as_str(), inlinks);
@@ -405,6 +409,7 @@ impl Writer {
                 // A seed that lists pages.
                 if lease.entry.kind == EntryKind::Page {
                     self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    self.end_former_alias(&lease.entry.url, None)?;
                     self.list_was_read(&lease.entry.url);
                     self.stats.release(&lease.host);
                 }
@@ -448,6 +453,7 @@ impl Writer {
         if let Some(target) = self.meta_refresh_target(&page).cloned() {
             return self.redirected(lease, &target, true);
         }
+        self.end_former_alias(&page.url, None)?;
         if self.is_missing(&lease.host, &page)? {
             let mut detail = "like the answer to an address that does not exist, and another such page of this host was kept".to_owned();
             if self.committer.is_first_miss(page.url.as_str())? {

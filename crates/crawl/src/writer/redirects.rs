@@ -33,6 +33,7 @@ impl Writer {
             return self.leads_back(lease, &detail);
         }
         if let Some(to) = &to {
+            self.end_former_alias(&entry.url, Some(to))?;
             self.committer.remember_target(&entry.url, to);
             let most = self.max_redirects;
             let round = self.committer.redirects_round(&entry.url, to.clone(), most)?;
@@ -68,6 +69,7 @@ impl Writer {
 
     /// Logs a redirect that leads to no page. The next recrawl requests the URL again.
     fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<End> {
+        self.end_former_alias(&lease.entry.url, None)?;
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);
         self.committer.skip(url, SkipReason::Redirects, detail)?;
@@ -77,13 +79,18 @@ impl Writer {
     /// Returns whether the target is queued or has a page.
     fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
         let hops = from.hops.saturating_add(1);
+        let from_seed = from.kind == EntryKind::Page && self.seeds.contains(&from.url);
         if hops > self.max_redirects {
             let detail = format!("more than {} redirects in a row", self.max_redirects);
-            self.committer.skip(target.as_str(), SkipReason::Redirects, &detail)?;
+            let to = normalize(target, &self.rules.limits).unwrap_or_else(|_| target.clone());
+            if from_seed && self.committer.store().id_of(to.as_str().as_bytes())?.is_none() {
+                // A failure of the seed: no other request leads there.
+                self.committer.seeds.add(&to);
+            }
+            self.committer.skip(to.as_str(), SkipReason::Redirects, &detail)?;
             return Ok(false);
         }
         // The target of a seed has the seed's depth, as has every known page in a recrawl.
-        let from_seed = from.kind == EntryKind::Page && self.seeds.contains(&from.url);
         if from_seed && leads_away(&from.url, target) {
             // Probably a parked domain, or a site that was sold.
             if let Ok(url) = normalize(target, &self.rules.limits) {
@@ -95,10 +102,8 @@ impl Writer {
                 self.committer.seeds.add(&url);
                 self.seeds.insert(url.clone());
                 let depth = from.depth;
-                let pushed = self
-                    .frontier
-                    .push(Entry { hops, ..Entry::page(url.clone(), depth).from_page(&from.url) })?;
-                return Ok(pushed
+                let page = Entry::page(url.clone(), depth).from_page(&from.url);
+                return Ok(self.push_target(&from.url, Entry { hops, ..page })?
                     || self.committer.store().id_of(url.as_str().as_bytes())?.is_some()
                     || self.frontier.is_waiting(url.as_str())?);
             }
@@ -122,7 +127,7 @@ impl Writer {
             Admission::Admitted(url) | Admission::Repeats(url) => {
                 let page = Entry::page(url.clone(), depth).from_page(&from.url);
                 let target = Entry { hops, recent: true, ..page };
-                if self.frontier.push(target)? {
+                if self.push_target(&from.url, target)? {
                     return Ok(true);
                 }
                 // A URL that is only known may have been refused, or answered with an error.

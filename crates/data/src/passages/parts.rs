@@ -40,7 +40,7 @@ pub struct FoundPart {
 /// A page is a part if at least nine tenths of its words are in runs of at least 40 words of the other page, which has
 /// at least a quarter more words. Words that a site repeats as boilerplate do not count, and a page with fewer than 40
 /// other words is no part. The other page is not a part itself. Pages that a person restored or chose are not parts,
-/// nor are pages whose name differs in one place from the other page's (variants of a product), pages with table
+/// nor are pages whose name has the pattern of the other page's name (variants of a product), pages with table
 /// cells of their own, and pages with more than 256 KiB of text, whose ends are not stored.
 ///
 /// The order of the pages decides nothing.
@@ -135,9 +135,9 @@ impl Passages {
         record.ok_or_else(|| Error::Invalid(format!("page {id} left the store. Try again")))
     }
 
-    /// Returns whether the names of two pages have one pattern and differ in one place, or more than a tenth of the cells
-    /// of the first are missing in the second. Cells may be those of tables outside of the text. A page whose text or
-    /// cells are not stored whole is another page too: nothing shows that the rest is in the second.
+    /// Returns whether the names of two pages have one pattern and differ in one place or in numbers, or more than a
+    /// tenth of the cells of the first are missing in the second. Cells may be those of tables outside of the text. A page
+    /// whose text or cells are not stored whole is another page too: nothing shows that the rest is in the second.
     fn is_other_page(&self, records: [&Record; 2]) -> Result<bool> {
         let [page, whole] = records.map(|record| self.texts.text(record.id, &record.key));
         let (Some((page, _)), Some((whole, _))) = (page?, whole?) else { return Ok(true) };

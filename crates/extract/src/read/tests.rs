@@ -91,9 +91,29 @@ fn declarations_are_read() {
 }
 
 #[test]
+fn an_empty_link_leads_to_the_base_of_its_page() {
+    let base = Url::parse("http://a.example/dir/page.html").unwrap();
+    for (html, expected) in [
+        ("<base href='/d/'><a href=''>x</a><a>y</a>", &["http://a.example/d/"][..]),
+        ("<base href='/d/'><map><area href=' '></map>", &["http://a.example/d/"]),
+        ("<base href='/d/'><iframe src=' '></iframe><link rel=next href=''>", &[]),
+        ("<a href=''>x</a>", &[]),
+    ] {
+        for document in [
+            crate::extract(&base, None, html.as_bytes(), &Limits::default()),
+            crate::links(&base, None, html.as_bytes(), &Limits::default()),
+        ] {
+            let links: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
+            assert_eq!(links, expected, "{html}");
+        }
+    }
+}
+
+#[test]
 fn a_query_is_encoded_in_the_charset_of_its_page_and_a_path_is_not() {
     let base = Url::parse("http://a.example/").unwrap();
-    let html = "<link rel=canonical href='/?q=中'><a href='/标签?q=中文&x=é#中'>x</a>";
+    let html = "<link rel=canonical href='/?q=中'><meta http-equiv=refresh content='0;url=/中?q=中'>\
+        <a href='/标签?q=中文&x=é#中'>x</a>";
     for (charset, query, canonical) in [
         ("utf-8", "q=%E4%B8%AD%E6%96%87&x=%C3%A9", "q=%E4%B8%AD"),
         // A character missing in the charset becomes a character reference.
@@ -112,6 +132,8 @@ fn a_query_is_encoded_in_the_charset_of_its_page_and_a_path_is_not() {
             assert_eq!(url.path(), "/%E6%A0%87%E7%AD%BE", "{charset}");
             assert_eq!(url.query(), Some(query), "{charset}");
             assert_eq!(document.canonical.unwrap().query(), Some(canonical), "{charset}");
+            let refresh = document.refresh.unwrap();
+            assert_eq!((refresh.path(), refresh.query()), ("/%E4%B8%AD", Some(canonical)));
         }
     }
 }

@@ -233,6 +233,54 @@ fn misspelt_lines_are_forgiven() {
     assert_eq!(robots.sitemaps, ["/s.xml", "/t.xml"]);
 }
 
+/// Google's parser: a star before white space names all robots, whatever follows.
+#[test]
+fn a_star_before_white_space_names_all_robots() {
+    for (agent, all) in [
+        ("* (all)", true),
+        ("* hapax", true),
+        ("*\tand others", true),
+        ("*", true),
+        ("*bot", false),
+        ("**", false),
+        ("other *", false),
+    ] {
+        let robots = format!("User-agent: {agent}\nDisallow: /x");
+        assert_eq!(!allows(&robots, "/x"), all, "{agent:?}");
+        // An own group hides it.
+        let robots = format!("{robots}\n\nUser-agent: hapax\nDisallow: /y");
+        assert!(allows(&robots, "/x") && !allows(&robots, "/y"), "{agent:?}");
+    }
+}
+
+#[test]
+fn the_number_of_a_crawl_delay_is_read_however_it_is_written() {
+    for (value, delay) in [
+        ("2", Some(2000)),
+        ("2 s", Some(2000)),
+        ("2;", Some(2000)),
+        ("2sec", Some(2000)),
+        ("\"3\"", Some(3000)),
+        ("' 3 '", Some(3000)),
+        ("1,5", Some(1500)),
+        ("1.5.2", Some(1500)),
+        (".5", Some(500)),
+        ("5.", Some(5000)),
+        ("+4", Some(4000)),
+        ("1000000", Some(86_400_000)),
+        ("-1", None),
+        (".", None),
+        ("", None),
+        ("soon", None),
+        ("inf", None),
+        ("nan", None),
+    ] {
+        let robots = format!("User-agent: *\nCrawl-delay: {value}");
+        let found = Robots::parse(robots.as_bytes(), "hapax").crawl_delay;
+        assert_eq!(found, delay.map(Duration::from_millis), "{value}");
+    }
+}
+
 #[test]
 fn the_token_of_an_agent_is_its_last_product_that_no_browser_uses() {
     for (agent, token) in [

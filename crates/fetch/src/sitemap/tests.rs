@@ -70,6 +70,58 @@ fn index_feeds_and_text_are_read() {
     assert_eq!(pages, ["http://a.example/1", "http://a.example/2"]);
 }
 
+/// RSS 2.0, guid.
+#[test]
+fn an_item_without_a_link_is_the_page_of_its_permanent_guid() {
+    let (guid, link) = ("<guid>http://a.example/g</guid>", "<link>http://a.example/l</link>");
+    let both = [guid, link].concat();
+    for (item, page) in [
+        (guid, Some("http://a.example/g")),
+        ("<guid isPermaLink='true'>http://a.example/g</guid>", Some("http://a.example/g")),
+        ("<link/><guid>http://a.example/g</guid>", Some("http://a.example/g")),
+        ("<guid isPermaLink='false'>http://a.example/g</guid>", None),
+        ("<guid>17</guid>", None),
+        ("<guid>tag:a.example,2026:1</guid>", None),
+        (both.as_str(), Some("http://a.example/l")),
+    ] {
+        let (pages, _) = parse(&format!("<rss><channel><item>{item}</item></channel></rss>"));
+        assert_eq!(pages, page.into_iter().collect::<Vec<_>>(), "{item}");
+    }
+}
+
+/// RFC 4287, section 2.
+#[test]
+fn links_of_a_feed_are_relative_to_its_xml_base() {
+    let entries = "<entry><link href='1'/></entry><entry xml:base='y/'><link href='2?a&amp;b'/></entry>\
+        <entry xml:base='http://c.example/'><link href='/3'/></entry><entry><link href='4'/></entry>";
+    for (base, first) in [
+        ("", "http://a.example/"),
+        (" xml:base='x/'", "http://a.example/x/"),
+        (" xml:base='http://b.example/x/'", "http://b.example/x/"),
+        (" xml:base='data:x'", "http://a.example/"),
+    ] {
+        let (pages, _) = parse(&format!("<feed{base}>{entries}</feed>"));
+        let third = "http://c.example/3".to_owned();
+        let expected = [format!("{first}1"), format!("{first}y/2?a&b"), third, format!("{first}4")];
+        assert_eq!(pages, expected, "{base}");
+    }
+}
+
+#[test]
+fn elements_in_capitals_are_read() {
+    for (body, path) in [
+        ("<URLSET><URL><LOC>/1</LOC><LASTMOD>2026-01-01</LASTMOD></URL></URLSET>", "/1"),
+        ("<UrlSet><url><Loc>/1</lOC></URL></urlset>", "/1"),
+        ("<RSS><CHANNEL><ITEM><LINK>/1</LINK></ITEM></CHANNEL></RSS>", "/1"),
+        ("<FEED><ENTRY><LINK href='/1'/></ENTRY></FEED>", "/1"),
+    ] {
+        assert_eq!(read(body.as_bytes()), (vec![path.to_owned()], false), "{body}");
+        assert!(Sitemap::is_list(body.as_bytes(), &SitemapLimits::default()), "{body}");
+    }
+    let (_, maps) = parse("<SITEMAPINDEX><SITEMAP><LOC>/m.xml</LOC></SITEMAP></SITEMAPINDEX>");
+    assert_eq!(maps, ["http://a.example/m.xml"]);
+}
+
 #[test]
 fn entries_of_feeds_have_the_newest_of_their_dates() {
     let base = Url::parse("http://a.example/").unwrap();

@@ -16,6 +16,7 @@
 
 mod cells;
 mod names;
+mod pattern;
 mod rules;
 mod text;
 

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use hapax_extract::{for_each_word, is_cjk, is_mark, is_referring, plain_name};
+use hapax_extract::{caseless, for_each_word, is_cjk, is_mark, is_referring, plain_name};
 
+use super::pattern::{common_words, is_by};
 use crate::difference::is_number;
 use crate::evidence::HASH;
 
-/// Minimum share of words in the common beginning and end of two names with one pattern.
+/// Minimum share of common words in two names with one pattern: at beginning and end, or anywhere between numbers.
 const FRAME: f64 = 0.4;
 /// Minimum share of a heading's words in the title, or of a title's words in the text. A title with fewer is that of the
 /// whole site.
@@ -29,7 +30,7 @@ pub enum NameRelation {
     Unknown,
     /// Equal, apart from the name of the site.
     Same,
-    /// One pattern that differs in one place: "Tee - Navy" and "Tee - Rust".
+    /// One pattern that differs in one place ("Tee - Navy" and "Tee - Rust"), or in numbers in several places.
     Pattern,
     /// Any other relation.
     Other,
@@ -56,12 +57,15 @@ pub(super) struct Name {
     places: Vec<Range<usize>>,
     /// Index of the first word of each part, see [`parts`].
     parts: Vec<usize>,
+    /// Hashes of the words as texts have them.
     pub(super) words: Vec<u64>,
+    /// Hashes of the words that a name in capitals has too, see [`caseless`]. Names are compared by these.
+    folded: Vec<u64>,
 }
 
 impl PartialEq for Name {
     fn eq(&self, other: &Self) -> bool {
-        self.words == other.words
+        self.folded == other.folded
     }
 }
 
@@ -83,6 +87,7 @@ impl Name {
                 name.text.push_str(word);
                 name.places.push(start..name.text.len());
                 name.words.push(HASH.hash(word.as_bytes()));
+                name.folded.push(HASH.hash(caseless(word).as_bytes()));
             });
             if name.words.len() > before {
                 name.parts.push(before);
@@ -95,9 +100,10 @@ impl Name {
         self.words.is_empty()
     }
 
-    /// Returns whether a line consists of this name.
+    /// Returns whether a line consists of this name. `sites/` counts the other lines, so this compares the words as
+    /// texts have them.
     pub(super) fn is_line(&self, line: &str) -> bool {
-        self.may_be_in(line) && Self::of(line) == *self
+        self.may_be_in(line) && Self::of(line).words == self.words
     }
 
     /// Excludes most lines without splitting them into words: in ASCII, folding changes only the case.
@@ -111,12 +117,13 @@ impl Name {
     }
 
     fn contains(&self, other: &Self) -> bool {
-        !other.is_empty() && self.words.windows(other.words.len()).any(|part| part == other.words)
+        !other.is_empty()
+            && self.folded.windows(other.folded.len()).any(|part| part == other.folded)
     }
 
     /// Returns whether the other name is the first or last parts of this one.
     fn extends(&self, other: &Self) -> bool {
-        let ends = self.words.ends_with(&other.words)
+        let ends = self.folded.ends_with(&other.folded)
             && self.parts.contains(&(self.words.len() - other.words.len()));
         !other.is_empty() && (self.begins_with(other) || ends)
     }
@@ -125,7 +132,7 @@ impl Name {
     fn begins_with(&self, other: &Self) -> bool {
         let behind = other.words.len();
         !other.is_empty()
-            && self.words.starts_with(&other.words)
+            && self.folded.starts_with(&other.folded)
             && (behind == self.words.len() || self.parts.contains(&behind))
     }
 
@@ -135,6 +142,7 @@ impl Name {
             places: self.places.iter().take(words).cloned().collect(),
             parts: self.parts.iter().copied().filter(|part| *part < words).collect(),
             words: self.words.iter().take(words).copied().collect(),
+            folded: self.folded.iter().take(words).copied().collect(),
         }
     }
 
@@ -144,14 +152,14 @@ impl Name {
     }
 
     fn first_part(&self) -> &[u64] {
-        let end = self.parts.get(1).copied().unwrap_or(self.words.len());
-        self.words.get(..end).unwrap_or_default()
+        let end = self.parts.get(1).copied().unwrap_or(self.folded.len());
+        self.folded.get(..end).unwrap_or_default()
     }
 
     /// Returns both numbers, if the names differ only in one number that occurs at least twice: the edition in "Icon (Java
-    /// SE 17 & JDK 17)".
+    /// SE 17 & JDK 17)". A size such as "40 x 40" is no edition.
     fn edition(&self, other: &Self) -> Option<[String; 2]> {
-        let mut pairs = self.words.iter().zip(&other.words).enumerate();
+        let mut pairs = self.folded.iter().zip(&other.folded).enumerate();
         let mut replaced: Option<(usize, u64, u64)> = None;
         let mut places = 0;
         let same_length = self.words.len() == other.words.len();
@@ -166,6 +174,9 @@ impl Name {
                 }
             });
         let (at, ..) = replaced.filter(|_| all && places > 1)?;
+        if is_by(self.word(at + 1)) {
+            return None;
+        }
         Some([self.word(at).to_owned(), other.word(at).to_owned()])
     }
 
@@ -175,13 +186,41 @@ impl Name {
 
     /// Returns the words that replace each other, if both names have one pattern and are not sentences.
     fn differing(&self, other: &Self) -> Option<[Range<usize>; 2]> {
-        let same = |(one, other): &(&u64, &u64)| one == other;
-        let head = self.words.iter().zip(&other.words).take_while(same).count();
-        let (one, two) = (self.words.get(head..)?, other.words.get(head..)?);
-        let tail = one.iter().rev().zip(two.iter().rev()).take_while(same).count();
+        self.differing_once(other).or_else(|| self.differing_numbers(other))
+    }
+
+    /// The same, of names that differ in one place.
+    fn differing_once(&self, other: &Self) -> Option<[Range<usize>; 2]> {
+        let (common, between) = self.between(other);
+        self.has_frame(other, common).then_some(between)
+    }
+
+    /// The same, of names that differ in numbers in several places: the words from the first place to the last.
+    fn differing_numbers(&self, other: &Self) -> Option<[Range<usize>; 2]> {
+        let names = [self, other];
+        if names.iter().any(|name| name.words.len() > LONGEST_NAME) {
+            return None;
+        }
+        let words =
+            names.map(|name| (0..name.words.len()).map(|at| name.word(at)).collect::<Vec<&str>>());
+        let common = common_words([&words[0], &words[1]], [&self.folded, &other.folded])?;
+        self.has_frame(other, common).then(|| self.between(other).1)
+    }
+
+    /// Returns whether two names with this number of common words have one pattern.
+    fn has_frame(&self, other: &Self, common: usize) -> bool {
         let longer = self.words.len().max(other.words.len());
-        (longer <= LONGEST_NAME && (head + tail) as f64 >= FRAME * longer as f64)
-            .then(|| [head..head + one.len() - tail, head..head + two.len() - tail])
+        longer <= LONGEST_NAME && common as f64 >= FRAME * longer as f64
+    }
+
+    /// Returns the number of words in the common beginning and end, and the words between these.
+    fn between(&self, other: &Self) -> (usize, [Range<usize>; 2]) {
+        let same = |(one, other): &(&u64, &u64)| one == other;
+        let head = self.folded.iter().zip(&other.folded).take_while(same).count();
+        let one = self.folded.get(head..).unwrap_or_default();
+        let two = other.folded.get(head..).unwrap_or_default();
+        let tail = one.iter().rev().zip(two.iter().rev()).take_while(same).count();
+        (head + tail, [head..head + one.len() - tail, head..head + two.len() - tail])
     }
 }
 
@@ -213,9 +252,10 @@ fn relation(
     let kind =
         [one, other].map(|page| page.title.first_part_if(|part| part.contains(&page.heading)));
     let of_kind = match kind {
-        [Some(one), Some(other)] => {
-            one.differing(&other).is_some_and(|[one, other]| !one.is_empty() && !other.is_empty())
-        }
+        // Several numbers in titles over one heading are those of editions.
+        [Some(one), Some(other)] => one
+            .differing_once(&other)
+            .is_some_and(|[one, other]| !one.is_empty() && !other.is_empty()),
         _ => false,
     };
     let titled_heading = one.title_shares_heading() || other.title_shares_heading();
@@ -352,9 +392,12 @@ impl Names {
     /// Returns the words of the title that the other title lacks, except numbers, which may be editions.
     pub(super) fn own_title_words(&self, other: &Self) -> Vec<u64> {
         let title = &self.title;
-        let own = |at: &usize| !is_number(title.word(*at));
-        let words = (0..title.words.len()).filter(own).filter_map(|at| title.words.get(at));
-        words.copied().filter(|word| !other.title.words.contains(word)).collect()
+        let own = |at: &usize| {
+            let known = |word: &u64| other.title.folded.contains(word);
+            !is_number(title.word(*at)) && !title.folded.get(*at).is_some_and(known)
+        };
+        let places = (0..title.words.len()).filter(own);
+        places.filter_map(|at| title.words.get(at).copied()).collect()
     }
 
     /// Returns whether the title contains the heading.
@@ -364,7 +407,7 @@ impl Names {
 
     /// Returns whether the title has at least half of the heading's words.
     fn title_shares_heading(&self) -> bool {
-        let known = self.heading.words.iter().filter(|word| self.title.words.contains(word));
+        let known = self.heading.folded.iter().filter(|word| self.title.folded.contains(word));
         !self.heading.is_empty() && known.count() as f64 >= KNOWN * self.heading.words.len() as f64
     }
 }
@@ -391,8 +434,9 @@ impl<'n> Named<'n> {
 
     /// Returns the words of one name that the other lacks.
     pub(super) fn own_words(&self, side: usize) -> impl Iterator<Item = u64> + '_ {
-        let theirs = &self.names[1 - side].words;
-        self.names[side].words.iter().copied().filter(|word| !theirs.contains(word))
+        let (name, theirs) = (self.names[side], &self.names[1 - side].folded);
+        let own = name.words.iter().zip(&name.folded);
+        own.filter(|(_, folded)| !theirs.contains(folded)).map(|(word, _)| *word)
     }
 
     /// [`own_words`](Self::own_words) of at least four letters, or CJK. Shorter words occur in every text.

@@ -55,7 +55,7 @@ pub enum Reason {
     LittleDiffers,
     /// Each text contains a word of its name that the other page lacks in name and text.
     NameInText,
-    /// The names have one pattern and differ in one place.
+    /// The names have one pattern and differ in one place, or in numbers in several.
     NamePattern,
     /// The names differ.
     OtherName,
@@ -86,7 +86,9 @@ impl Reason {
             Self::Volatile => "nothing differs but dates, counters and numbers of sections",
             Self::LittleDiffers => "little differs",
             Self::NameInText => "each text has a word of its page's name that the other text lacks",
-            Self::NamePattern => "the names follow one pattern and differ in one place",
+            Self::NamePattern => {
+                "the names follow one pattern and differ in one place or in numbers"
+            }
             Self::OtherName => "the names differ",
             Self::TemplateText => "the text does not mention the name: it is the template",
             Self::Substitution => "a word is replaced by another one in every place",

@@ -58,6 +58,66 @@ fn equal_texts_are_one_page_under_a_rephrased_headline_and_two_under_names() {
 }
 
 #[test]
+fn names_that_differ_in_several_numbers_are_those_of_two_pages() {
+    let text = village();
+    for (first, second) in [
+        ("Screws 4 x 40 mm, box of 200", "Screws 5 x 60 mm, box of 100"),
+        ("Nappies size 3, pack of 56", "Nappies size 4, pack of 50"),
+        ("Hex bolt M6 x 20, pack of 50", "Hex bolt M8 x 30, pack of 25"),
+        ("Shelf 80 x 30 x 2.5 cm, 4 pieces", "Shelf 120 x 40 x 3 cm, 2 pieces"),
+        ("Pflaster 6 x 10 cm, 10 Stück", "Pflaster 8 x 6 cm, 20 Stück"),
+        ("Kochtopf 20 cm, 3,5 l", "Kochtopf 24 cm, 6 l"),
+        ("Zug 14 von Fulda um 12.40 Uhr", "Zug 22 von Fulda um 16.10 Uhr"),
+        ("Amtsblatt 12 / 2025, Seiten 1-40", "Amtsblatt 13 / 2025, Seiten 41-88"),
+        ("Compte rendu du 3 mai 2025, séance 4", "Compte rendu du 7 juin 2025, séance 5"),
+        ("Curtain, blue, 120 x 200 cm", "Curtain, red, 140 x 240 cm"),
+        ("Tile 10 x 10 cm, white", "Tile 20 x 20 cm, white"),
+        ("Cube 30 x 30 x 30 cm, oak", "Cube 40 x 40 x 40 cm, oak"),
+    ] {
+        let pages = [first, second].map(|name| page(name, &text));
+        assert_eq!(reason(&pages[0], &pages[1]), Reason::NamePattern, "{first}");
+    }
+    // These numbers change on one page.
+    for (first, second) in [
+        (
+            "Read 12 times, 3 comments and 7 likes, flood",
+            "Read 30 times, 5 comments and 9 likes, flood",
+        ),
+        ("Paper of 3.5.2025, news at 12.40 today", "Paper of 7.5.2025, news at 16.10 today"),
+        ("Table 12 to chapter 3: rain", "Table 14 to chapter 4: rain"),
+        ("Icon (Java SE 17.0.2 & JDK 17.0.2)", "Icon (Java SE 21.0.1 & JDK 21.0.1)"),
+    ] {
+        let pages = [first, second].map(|name| page(name, &text));
+        assert!(reason(&pages[0], &pages[1]).same(), "{first}");
+    }
+    let places = compare_pages(
+        &page("Nappies 3, pack of 56", &text),
+        &page("Nappies 4, pack of 50", &text),
+        true,
+    );
+    assert_eq!(places.differing_names, ["3 pack of 56", "4 pack of 50"]);
+}
+
+#[test]
+fn a_name_in_capitals_is_the_name() {
+    let text = village();
+    for (name, capitals) in [
+        (
+            "Stadtrat beschließt neues Parkkonzept für die Altstadt",
+            "STADTRAT BESCHLIESST NEUES PARKKONZEPT FÜR DIE ALTSTADT",
+        ),
+        ("Το παλιό τελωνείο γίνεται χώρος τέχνης", "ΤΟ ΠΑΛΙΟ ΤΕΛΩΝΕΙΟ ΓΙΝΕΤΑΙ ΧΩΡΟΣ ΤΕΧΝΗΣ"),
+        ("Eski tren garı müzeye dönüştürülüyor", "ESKİ TREN GARI MÜZEYE DÖNÜŞTÜRÜLÜYOR"),
+    ] {
+        let (one, other) = (page(name, &text), page(capitals, &text));
+        assert_eq!(compare_pages(&one, &other, true).names, NameRelation::Same, "{name}");
+        assert_eq!(reason(&one, &other), Reason::EqualText, "{name}");
+        let only_title = titled(name, capitals, &text, "");
+        assert!(reason(&one, &only_title).same(), "{name}");
+    }
+}
+
+#[test]
 fn a_variant_that_only_the_title_names_is_another_page() {
     let tee = |colour: &str| {
         let text = format!("{}\nColour: {colour}", VILLAGE[..5].join("\n"));

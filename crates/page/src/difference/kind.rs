@@ -1,5 +1,7 @@
 //! Classifies differences. Dates and counters change on one page; other numbers and words distinguish pages.
 
+use std::ops::Range;
+
 use hapax_extract::{is_counting, is_referring};
 
 /// The kind of a part of a difference.
@@ -255,6 +257,11 @@ fn is_time(word: &str) -> bool {
     TIME.contains(&word) || TIME_ELSEWHERE.contains(&word)
 }
 
+fn is_year(word: &str) -> bool {
+    let digits = word.len() == YEAR && word.bytes().all(|byte| byte.is_ascii_digit());
+    digits && (word.starts_with("19") || word.starts_with("20"))
+}
+
 /// Returns whether a word is part of a date or time: a small number or a year, optionally with a unit (`12h`,
 /// `3pm`, `1st`), or several of these joined by `t` (`05t08`, `t14`).
 ///
@@ -266,8 +273,7 @@ fn is_of_date(mut word: &str) -> bool {
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = word.split_at(digits);
         let small = number.parse::<u32>().is_ok_and(|value| value <= GREATEST);
-        let year = digits == YEAR && (number.starts_with("19") || number.starts_with("20"));
-        if digits == 0 || !(small || year) {
+        if digits == 0 || !(small || is_year(number)) {
             return false;
         }
         let is_unit = matches!(
@@ -327,6 +333,40 @@ pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKi
         return PartKind::Reference;
     }
     if all_numbers { PartKind::Number } else { PartKind::Words }
+}
+
+/// Returns for each word of a name whether it is part of a date, a counter or the number of a section.
+///
+/// # Complexity
+/// Linear in the words.
+pub(crate) fn changing(words: &[&str]) -> Vec<bool> {
+    let mut found = vec![false; words.len()];
+    let mut mark = |range: Range<usize>| found.get_mut(range).unwrap_or_default().fill(true);
+    let of_date = |word: &str| is_time(word) || is_of_date(word);
+    let mut start = 0;
+    for run in words.chunk_by(|one, next| of_date(one) == of_date(next)) {
+        let end = start + run.len();
+        let timed = run.iter().any(|word| is_time(word));
+        let numbers = run.iter().filter(|word| of_date(word)).count();
+        let dated = numbers >= MIN_DATE_NUMBERS && run.iter().any(|word| is_year(word));
+        if timed || dated {
+            mark(start..end);
+        }
+        start = end;
+    }
+    start = 0;
+    for run in words.chunk_by(|one, next| is_number(one) == is_number(next)) {
+        let end = start + run.len();
+        let numbers = run.first().is_some_and(|word| is_number(word));
+        let before = start.checked_sub(1).and_then(|at| words.get(at));
+        let mut beside = [before, words.get(end)].into_iter().flatten();
+        let counts = beside.any(|word| is_counting(word));
+        if numbers && (counts || before.is_some_and(|word| is_referring(word))) {
+            mark(start..end);
+        }
+        start = end;
+    }
+    found
 }
 
 /// Returns whether a line counts comments, views and the like.
@@ -392,6 +432,22 @@ mod tests {
         ] {
             assert_eq!(line(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn dates_counters_and_references_in_a_name_change() {
+        let marked = |name: &str| {
+            let words: Vec<&str> = name.split(' ').collect();
+            let marks = changing(&words).into_iter().zip(&words);
+            marks.filter(|(marked, _)| *marked).map(|(_, word)| *word).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(marked("report of 3 may 2025 session 4"), "3 may 2025");
+        assert_eq!(marked("draw 12 of 22 03 2025"), "22 03 2025");
+        assert_eq!(marked("zug 14 von fulda um 12 40 uhr"), "12 40 uhr");
+        assert_eq!(marked("river 1 204 views comments 12 part 3"), "1 204 12");
+        assert_eq!(marked("rain in table 12 of chapter 3"), "12 3");
+        assert_eq!(marked("box 20 30 40 m6 x 200"), "");
+        assert_eq!(marked("2025"), "");
     }
 
     #[test]
