@@ -43,7 +43,7 @@ fn a_seed_that_leads_to_a_failure_is_requested_by_every_run() {
     for (lead, target, reason, ends) in [
         (leads("/t"), missing(), "http-4xx", 4),
         (moved, status("403 Forbidden"), "http-4xx", 4),
-        (html(refresh), missing(), "http-4xx", 0),
+        (html(refresh), missing(), "http-4xx", 4),
         // These were fetched, but are not used.
         (leads("/t"), noindex(), "noindex", 0),
         (leads("/t"), typed("image/png", "no text"), "content-type", 0),
