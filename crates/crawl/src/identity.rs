@@ -260,6 +260,9 @@ fn hash_of(headers: &[(String, String)]) -> u64 {
 mod tests {
     use super::*;
 
+    /// Widens one limit.
+    type Change = fn(&mut Config);
+
     #[test]
     fn a_changed_rule_readmits_only_the_reasons_it_refused() {
         let identity = |change: fn(&mut Config)| {
@@ -308,7 +311,7 @@ mod tests {
             RulesIdentity::of(&config, 1)
         };
         let before = identity(|_| {}).to_text();
-        let changes: [(fn(&mut Config), &[SkipReason]); 11] = [
+        let changes: [(Change, &[SkipReason]); 11] = [
             (|config| config.scope.urls.max_length += 1, &[Trap, Links]),
             (|config| config.scope.urls.max_segments += 1, &[Trap]),
             (|config| config.scope.urls.max_parameters += 1, &[Trap]),

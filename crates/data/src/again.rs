@@ -5,7 +5,6 @@ use std::str::FromStr;
 use hapax_extract::Truncation;
 use serde::{Deserialize, Serialize};
 
-use crate::lines::Skipped;
 use crate::reason::SkipReason;
 
 /// When a skipped URL is requested again without a change of flags: `again` in skipped.jsonl.
@@ -52,19 +51,6 @@ const LIMITS: [(SkipReason, &str, &str); 14] = [
     (SkipReason::Trap, "repeated-segment", "--max-repeated-segment"),
     (SkipReason::Trap, "calendar", "--url-years"),
 ];
-
-impl Skipped {
-    /// Returns when the URL is requested again, in words for messages.
-    pub fn describe_again(&self) -> &'static str {
-        match self.again.unwrap_or_else(|| self.reason.again()) {
-            // The page was used, so `--retry` finds that it is known.
-            Again::Recrawl if self.reason == SkipReason::CutShort && self.sitemap.is_none() => {
-                "requested again by --recrawl"
-            }
-            again => again.describe(),
-        }
-    }
-}
 
 impl SkipReason {
     /// Returns when a URL with this reason is requested again, if it is not a seed.
@@ -174,6 +160,7 @@ mod tests {
     use url::Url;
 
     use super::*;
+    use crate::lines::Skipped;
 
     #[test]
     fn a_trap_is_named_with_the_flag_of_the_limit_that_it_exceeds() {

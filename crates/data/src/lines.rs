@@ -381,6 +381,17 @@ pub struct Claim {
 }
 
 impl Skipped {
+    /// Returns when the URL is requested again, in words for messages.
+    pub fn describe_again(&self) -> &'static str {
+        match self.again.unwrap_or_else(|| self.reason.again()) {
+            // The page was used, so `--retry` finds that it is known.
+            Again::Recrawl if self.reason == SkipReason::CutShort && self.sitemap.is_none() => {
+                "requested again by --recrawl"
+            }
+            again => again.describe(),
+        }
+    }
+
     /// Creates a line without the optional fields.
     pub fn new(
         time: impl Into<String>,

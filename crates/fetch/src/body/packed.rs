@@ -113,7 +113,7 @@ mod tests {
         let packed = packed.unwrap();
         assert!(raw.is_empty() && packed.gzip.len() < packed.received / 10);
         let file = [&GZIP[..], &[0; 5000]].concat();
-        let (raw, packed) = buffer(&[file.clone()], 1000).end().unwrap();
+        let (raw, packed) = buffer(std::slice::from_ref(&file), 1000).end().unwrap();
         assert!(raw == file && packed.is_none());
     }
 }
