@@ -264,7 +264,11 @@ mod tests {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let is_source = path.extension().is_some_and(|end| end == "rs");
-            let has = |line: &str| line.trim_start().starts_with("fn ") && line.contains(part);
+            let has = |line: &str| {
+                let line = line.trim_start();
+                line.strip_prefix("async ").unwrap_or(line).starts_with("fn ")
+                    && line.contains(part)
+            };
             path.is_dir() && names(&path, part)
                 || is_source
                     && (stem.contains(part) || fs::read_to_string(&path).unwrap().lines().any(has))
