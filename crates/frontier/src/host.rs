@@ -199,3 +199,22 @@ impl Host {
         ends
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+
+    #[test]
+    fn urls_that_were_never_leased_leave_the_memory() {
+        let url = Url::parse("http://a.example/").unwrap();
+        let mut lane = Lane { taken_back: 2, ..Lane::default() };
+        (1..=5).for_each(|number| lane.push((number, Entry::page(url.clone(), 1), 0)));
+        let one = lane.bytes / 5;
+        lane.spill();
+        assert_eq!((lane.held(), lane.bytes, lane.on_disk_from), (2, 2 * one, Some(3)));
+        lane.spill();
+        assert_eq!((lane.held(), lane.on_disk_from), (2, Some(3)));
+    }
+}

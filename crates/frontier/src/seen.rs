@@ -82,3 +82,18 @@ impl Seen {
         self.refused
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_running_commit_are_known() {
+        let mut seen = Seen::new(0, 0);
+        seen.insert(7);
+        seen.begin_commit();
+        assert!(seen.has(7) && !seen.has(8));
+        seen.end_commit();
+        assert!(seen.has(7), "from the cache");
+    }
+}

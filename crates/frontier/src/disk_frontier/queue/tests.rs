@@ -234,6 +234,27 @@ fn stale_counts_of_another_version_are_rebuilt() {
 }
 
 #[test]
+fn a_next_number_with_a_class_of_another_version_replaces_no_entry() {
+    let folder = tampered(|txn| {
+        let mut meta = txn.open_table(META).unwrap();
+        let next = crate::host::sequence(3, 5).to_le_bytes();
+        meta.insert("next", next.as_slice()).unwrap();
+        meta.remove("counted").unwrap();
+    });
+    let open = || {
+        let options = Options { delay: Duration::ZERO, ..Options::default() };
+        DiskFrontier::open(folder.path(), options).unwrap()
+    };
+    let frontier = open();
+    for number in 9..18 {
+        frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
+    }
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    assert_eq!(drain(&open(), 4).len(), 18);
+}
+
+#[test]
 fn impossible_counts_are_rebuilt() {
     let key = |txn: &redb::WriteTransaction| {
         let waiting = txn.open_table(WAITING).unwrap();
