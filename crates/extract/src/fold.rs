@@ -103,7 +103,7 @@ pub fn caseless(word: &str) -> Cow<'_, str> {
             'ß' => folded.push_str("ss"),
             'ς' => folded.push('σ'),
             'ı' => folded.push('i'),
-            // The iota below a letter is a letter of its own in capitals.
+            // In capitals, the iota below a letter is a separate letter.
             '\u{345}' => folded.push('ι'),
             // The dot above.
             '\u{307}' if folded.ends_with('i') => {}

@@ -17,8 +17,8 @@ struct Content {
     words: f64,
     linked: f64,
     kept: f64,
-    /// Whether it contains blocks outside of cells of its own, or a heading.
-    mixed: bool,
+    /// Whether it contains a heading.
+    headed: bool,
 }
 
 /// Keeps all cells of each table of which at least half of the words are kept, and none of the others. Blocks that
@@ -42,13 +42,13 @@ pub(crate) fn keep_as_one(page: &Page, votes: &Votes, never: &[bool], keep: &mut
         content.words += m.words;
         content.linked += m.words * m.link_density;
         content.kept += if keep.get(at) == Some(&true) { m.words } else { 0.0 };
-        content.mixed |= block.heading > 0;
+        content.headed |= block.heading > 0;
     }
     for (at, block) in page.blocks.iter().enumerate() {
         let table = table_of(block.element);
         let Some(content) = contents.get(table).filter(|_| table > 0) else { continue };
         let is_data = content.cells >= LEAST_CELLS
-            && !content.mixed
+            && !content.headed
             && content.words <= CELL_WORDS * content.cells as f64
             && content.linked < LINKED * content.words;
         let never = never.get(at).copied().unwrap_or(false);

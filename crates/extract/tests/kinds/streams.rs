@@ -120,7 +120,7 @@ fn other_stories_below_a_short_article_are_no_text() {
     let whole = stream(&|title, text| {
         format!("<article><h2>{title}</h2><p>{text}</p><p>{text}</p></article>")
     });
-    // The link is around the heading, and each story has a main heading of its own.
+    // The link is around the heading. Each story has a main heading.
     let linked = stream(&|title, text| {
         format!("<div class=card><a href='/{title}'><h4>{title}</h4></a><p>{text}</p></div>")
     });
