@@ -34,6 +34,8 @@ pub(crate) struct RawBlock {
     pub(crate) heading: u8,
     /// Not shown: `hidden`, `display:none`, `<noscript>`.
     pub(crate) hidden: bool,
+    /// Not shown by a style sheet. The weights were fitted without this.
+    pub(crate) styled: bool,
     /// Inside `<nav>`, `<footer>`, `<aside>` or an element with such a role.
     pub(crate) structure: bool,
     /// Number of links that begin in it.
@@ -193,6 +195,7 @@ pub(crate) fn collect_with(
         stack: vec![0],
         dropped: 0,
         hidden: 0,
+        styled: 0,
         open: Vec::new(),
         structure: 0,
         templates: Templates::default(),
@@ -243,6 +246,8 @@ struct Walk<'a> {
     dropped: usize,
     /// Number of open elements that hide their text.
     hidden: usize,
+    /// Number of open elements that a style sheet hides.
+    styled: usize,
     /// One entry per open element.
     open: Vec<(Role, Shown)>,
     /// Number of open elements of the page structure.
@@ -305,7 +310,6 @@ impl Walk<'_> {
             self.page.declared.link(href, element.attr("rel"), self.limits);
         }
         let mut attributes = Attributes::of(element);
-        attributes.hidden |= self.styles.hide(element, node);
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
         }
@@ -316,15 +320,21 @@ impl Walk<'_> {
         } else {
             self.part(name, attributes.breaks);
         }
+        let unstyled = shown(&attributes, role);
+        let styled = !attributes.hidden && self.styles.hide(element, node);
+        attributes.hidden |= styled;
         let info = block.then(|| self.describe(name, &attributes));
         let shown = match (shown(&attributes, role), &info) {
             (Shown::Hidden, Some(info)) if self.is_answer(&attributes, info, node) => Shown::Yes,
+            (Shown::Hidden, _) if styled && unstyled == Shown::Yes => Shown::Styled,
+            (Shown::Hidden, _) if styled => unstyled,
             (shown, _) => shown,
         };
         self.open.push((role, shown));
         match shown {
             Shown::Never => self.dropped += 1,
             Shown::Hidden => self.hidden += 1,
+            Shown::Styled => self.styled += 1,
             Shown::Around => self.structure += 1,
             Shown::Yes => {}
         }
@@ -370,6 +380,7 @@ impl Walk<'_> {
         match shown {
             Shown::Never => self.dropped = self.dropped.saturating_sub(1),
             Shown::Hidden => self.hidden = self.hidden.saturating_sub(1),
+            Shown::Styled => self.styled = self.styled.saturating_sub(1),
             Shown::Around => self.structure = self.structure.saturating_sub(1),
             Shown::Yes => {}
         }
@@ -547,6 +558,7 @@ impl Walk<'_> {
         block.element = self.stack.last().copied().unwrap_or(0);
         block.heading = self.heading;
         block.hidden = self.hidden > 0;
+        block.styled = self.styled > 0;
         block.structure = self.structure > 0;
         self.page.blocks.push(block);
     }

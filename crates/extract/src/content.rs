@@ -6,7 +6,7 @@
 
 use url::Url;
 
-use crate::blocks::Page;
+use crate::blocks::{Page, RawBlock};
 use crate::measure::{Measure, measure};
 use crate::model::model;
 use crate::others::{comments, is_article, other_stories};
@@ -157,13 +157,14 @@ const BARRED: i32 = i32::MIN / 4;
 
 /// Hidden blocks are never text, unless most of the `expected` text is hidden: a script will show it.
 fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
+    let is_hidden = |block: &RawBlock| block.hidden || block.styled;
     let text = |hidden: bool| -> u64 {
         let blocks = page.blocks.iter().enumerate();
-        let blocks = blocks.filter(|(_, block)| block.hidden == hidden && !block.structure);
+        let blocks = blocks.filter(|(_, block)| is_hidden(block) == hidden && !block.structure);
         blocks.map(|(at, _)| expected(at)).sum()
     };
     let bars = text(true) <= text(false);
-    page.blocks.iter().map(|block| bars && block.hidden).collect()
+    page.blocks.iter().map(|block| bars && is_hidden(block)).collect()
 }
 
 /// Returns the strongest reason against a block that the stopword rule would keep.

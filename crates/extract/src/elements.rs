@@ -185,11 +185,13 @@ fn declares<const N: usize>(style: &str, wanted: [&[u8]; N]) -> bool {
 /// Number of bytes read of a style attribute.
 const MAX_STYLE: usize = 4096;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Yes,
     Never,
     Hidden,
+    /// Hidden by a style sheet.
+    Styled,
     Around,
 }
 

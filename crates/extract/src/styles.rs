@@ -22,8 +22,8 @@ const MAX_OF_NAME: usize = 4;
 const MAX_CLASS: usize = 512;
 
 /// Parts of names of elements that a reader opens by a click: their text is text.
-const OPENED: [&str; 8] =
-    ["accordion", "answer", "collaps", "faq", "panel", "slide", "tab", "toggle"];
+const OPENED: [&str; 9] =
+    ["accordion", "answer", "collaps", "faq", "page", "panel", "slide", "tab", "toggle"];
 
 /// An element's tag, classes and id, as far as a selector names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -334,11 +334,11 @@ mod tests {
             ".js .x{display:none}",
             ".x + .x{display:none}",
             ".x{display:none}.x.y{display:block}",
-            ".tab-x,.x .panel{display:none}",
+            ".tab-x,.x .panel,.item-page_x{display:none}",
             "p{display:none}",
             ".x{display:none",
         ] {
-            let page = format!("<style>{css}</style><p id=1 class='x y tab-x panel'>");
+            let page = format!("<style>{css}</style><p id=1 class='x y tab-x panel item-page_x'>");
             let wanted: &[&str] = if css.ends_with("none") { &["1"] } else { &[] };
             assert_eq!(hidden(&page), wanted, "{css}");
         }
