@@ -22,6 +22,9 @@ pub(crate) enum Ended {
     Stopped,
 }
 
+/// The greatest value of `--max-encodings`.
+const MAX_ENCODINGS: usize = 16;
+
 /// Returns the document of a record without its text; `None` if it has no page.
 pub(crate) fn read_record(record: &Record, url: &Url, limits: &Limits) -> Option<Document> {
     let (status, headers, raw) = http_parts(&record.block)?;
@@ -31,7 +34,7 @@ pub(crate) fn read_record(record: &Record, url: &Url, limits: &Limits) -> Option
     let body_limits = hapax_fetch::Limits {
         max_body: MAX_RECORD as usize,
         max_ratio: usize::MAX,
-        max_encodings: usize::MAX,
+        max_encodings: MAX_ENCODINGS,
         ..hapax_fetch::Limits::default()
     };
     let encoding = encoding.unwrap_or_default();
