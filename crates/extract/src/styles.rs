@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn rules_for_some_media_states_or_opened_elements_hide_nothing() {
         for css in [
-            "@media print { .x { display: none } .y{} }",
+            "@media print { .y{} .x { display: none } }",
             "@media (max-width:1px){@supports (a:b){.x{display:none}}}",
             ".x:not(.open){display:none}",
             ".js .x{display:none}",
