@@ -275,7 +275,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn open(&mut self, element: &Element, node: NodeRef<'_, Node>) {
         let name = element.name();
-        let opens = self.structure == 0 && self.folds.opens(element, node);
+        let mut attributes = Attributes::of(element);
+        let opens = self.structure == 0 && self.folds.opens(element, attributes.opens, node);
         let html = element.name.ns == ns!(html);
         let in_document = !self.templates.is_inside();
         match name {
@@ -309,7 +310,6 @@ impl Walk<'_> {
             let href = element.attrs().find(|(name, _)| is_href(name)).map(|(_, value)| value);
             self.page.declared.link(href, element.attr("rel"), self.limits);
         }
-        let mut attributes = Attributes::of(element);
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
         }
@@ -368,7 +368,8 @@ impl Walk<'_> {
         if block {
             self.flush();
         } else {
-            self.part(name, Attributes::of(element).breaks);
+            let breaks = element.attr("style").is_some() && Attributes::of(element).breaks;
+            self.part(name, breaks);
         }
         if block {
             self.stack.pop();

@@ -142,6 +142,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) hidden: bool,
     /// Whether its style begins a new line before and behind it.
     pub(crate) breaks: bool,
+    /// Whether it says that it opens another element.
+    pub(crate) opens: bool,
 }
 
 impl<'a> Attributes<'a> {
@@ -155,6 +157,8 @@ impl<'a> Attributes<'a> {
                 "itemprop" => all.itemprop = Some(value),
                 "itemtype" => all.itemtype = Some(value),
                 "hidden" => all.hidden = true,
+                "aria-expanded" | "aria-controls" => all.opens = true,
+                "data-toggle" | "data-bs-toggle" => all.opens |= value == "collapse",
                 "aria-hidden" => all.hidden |= value == "true",
                 "style" => {
                     all.hidden |= declares(value, [b"display:none", b"visibility:hidden"]);

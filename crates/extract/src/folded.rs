@@ -9,6 +9,7 @@ use scraper::Node;
 use scraper::node::Element;
 
 use crate::class_words::{Marks, Names};
+use crate::elements::Attributes;
 
 /// Maximum number of nodes that are read of a button, and of bytes of its text.
 const MAX_NODES: usize = 32;
@@ -35,11 +36,7 @@ pub(crate) fn is_question_button(element: &Element, node: NodeRef<'_, Node>) -> 
 }
 
 fn says_that_it_opens(element: &Element) -> bool {
-    element.attrs().any(|(name, value)| match name {
-        "aria-expanded" | "aria-controls" => true,
-        "data-toggle" | "data-bs-toggle" => value == "collapse",
-        _ => false,
-    })
+    Attributes::of(element).opens
 }
 
 /// Returns whether a text is a question or has at least three words.
@@ -71,8 +68,13 @@ pub(crate) struct Folds {
 impl Folds {
     /// Returns whether an element other than a button opens an answer: a link, a term or a box with the role of a button,
     /// or a link to nowhere within one. Adds the answer.
-    pub(crate) fn opens(&mut self, element: &Element, node: NodeRef<'_, Node>) -> bool {
-        if element.name() == "a" && element.attr("href").is_none() {
+    pub(crate) fn opens(
+        &mut self,
+        element: &Element,
+        says_so: bool,
+        node: NodeRef<'_, Node>,
+    ) -> bool {
+        if !says_so && element.name() == "a" && element.attr("href").is_none() {
             let parent = node.parent();
             let parent = parent.as_ref().and_then(|parent| parent.value().as_element());
             if parent.is_some_and(|parent| parent.name() != "button" && says_that_it_opens(parent))
@@ -80,7 +82,7 @@ impl Folds {
                 return is_question(node);
             }
         }
-        let opens = element.name() != "button" && says_that_it_opens(element) && is_question(node);
+        let opens = says_so && element.name() != "button" && is_question(node);
         if opens {
             self.controls(element, node);
         }

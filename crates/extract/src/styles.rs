@@ -193,7 +193,7 @@ impl Styles {
     /// Returns whether a rule hides an element and none shows it, or a class of a common framework does.
     pub(crate) fn hide(&self, element: &Element, node: NodeRef<'_, Node>) -> bool {
         let class = class_of(element);
-        if is_hidden_class(class) {
+        if !class.is_empty() && is_hidden_class(class) {
             return true;
         }
         if self.by_name.is_empty() {
