@@ -60,6 +60,7 @@ mod standing;
 // Pages that another site cannot replace.
 mod takeover;
 
+mod endless_templates;
 mod traps;
 
 mod webzoo;

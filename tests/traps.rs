@@ -13,7 +13,7 @@ const MOST: usize = 3 * PAGES as usize + 100;
 
 /// Time of an answer. A crawl without a delay, on a busy machine, would otherwise request far more pages than it has
 /// decided about, and learn too late.
-const ANSWER: Duration = Duration::from_millis(10);
+pub(crate) const ANSWER: Duration = Duration::from_millis(10);
 
 /// A unique number in 8 hexadecimal digits.
 fn fresh() -> String {
@@ -22,7 +22,7 @@ fn fresh() -> String {
     format!("{:08x}", number >> 32)
 }
 
-fn page(number: u64, link: impl Fn(u64) -> String) -> Page {
+pub(crate) fn page(number: u64, link: impl Fn(u64) -> String) -> Page {
     let links: String =
         (0..PAGES).map(|to| format!("<li><a href=\"{}\">Page {to}</a>", link(to))).collect();
     html(format!(
@@ -32,7 +32,7 @@ fn page(number: u64, link: impl Fn(u64) -> String) -> Page {
 }
 
 /// The number of a page from a name such as `p7`.
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     name.strip_prefix('p')?.parse().ok().filter(|number| *number < PAGES)
 }
 
@@ -55,7 +55,7 @@ fn crawled(
     ended(name, &bench, &server, &output);
 }
 
-fn ended(name: &str, bench: &Bench, server: &Server, output: &std::process::Output) {
+pub(crate) fn ended(name: &str, bench: &Bench, server: &Server, output: &std::process::Output) {
     assert_eq!(code(output), 0, "{name}: {}{}", text(&output.stdout), text(&output.stderr));
     let asked = server.asked_all().len();
     assert!(asked <= MOST, "{name}: {asked} requests for {PAGES} pages");
@@ -401,4 +401,73 @@ fn a_redirect_to_another_session_contradicts_no_rule() {
     let bench = Bench::new();
     let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000", "--concurrency", "1"]);
     ended("other sessions", &bench, &server, &output);
+}
+
+#[test]
+fn two_random_parameters_beside_one_that_matters_end() {
+    crawled(
+        "two beside",
+        |path| {
+            let query = path.strip_prefix("/item?")?;
+            let id = query.split('&').find_map(|pair| pair.strip_prefix("id="))?;
+            number(&format!("p{id}"))
+        },
+        |to| format!("/item?id={to}&sort={}&token={}", fresh(), fresh()),
+    );
+}
+
+#[test]
+fn random_queries_and_names_of_parameters_end() {
+    crawled(
+        "without a name",
+        |path| number(path_of(path).strip_prefix('/')?),
+        |to| format!("/p{to}?{}", fresh()),
+    );
+    crawled(
+        "random names",
+        |path| number(path_of(path).strip_prefix('/')?),
+        |to| format!("/p{to}?r{}=1", fresh()),
+    );
+}
+
+#[test]
+fn a_session_within_a_segment_ends() {
+    crawled(
+        "behind a name",
+        |path| number(path.strip_prefix('/')?.split('-').next()?),
+        |to| format!("/p{to}-{}.html", fresh()),
+    );
+    crawled(
+        "before a name",
+        |path| number(path.split('_').nth(1)?),
+        |to| format!("/sid{}_p{to}", fresh()),
+    );
+}
+
+#[test]
+fn paths_that_grow_behind_a_script_end() {
+    crawled(
+        "path info",
+        |path| number(path.strip_prefix('/')?.split('/').next()?.strip_suffix(".php")?),
+        |to| match to % 3 {
+            0 => format!("/p{to}.php"),
+            1 => format!("p{to}.php"),
+            _ => format!("p{to}.php/p{}.php", to - 1),
+        },
+    );
+}
+
+#[test]
+fn random_capitals_of_a_path_end() {
+    crawled(
+        "capitals",
+        |path| number(path.to_lowercase().strip_prefix("/shop/catalogue/")?),
+        |to| {
+            let random = u32::from_str_radix(&fresh(), 16).unwrap();
+            let path = format!("/shop/catalogue/p{to}");
+            path.char_indices()
+                .map(|(at, c)| if random >> at & 1 == 1 { c.to_ascii_uppercase() } else { c })
+                .collect()
+        },
+    );
 }

@@ -427,6 +427,7 @@ fn writer_of(
         url_rules,
         removed: RemovedParameters::default(),
         missing: MissingPages::default(),
+        calendars: Default::default(),
         blank: BlankPages::default(),
         feeds,
         claims: OpenClaims::default(),

@@ -13,6 +13,7 @@ mod archive_index;
 mod archived;
 mod backoff;
 mod blank;
+mod calendars;
 mod check;
 mod commit;
 mod concurrency;

@@ -10,7 +10,7 @@ use hapax_extract::{
 };
 use hapax_fetch::{Response, alternate_links, canonical_link, header_text, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
-use hapax_page::{Evidence, Kind};
+use hapax_page::{Dateless, Evidence, Kind};
 use hapax_url::{host_key, registrable_site};
 use hapax_warc::{Packed, Packer};
 use tokio::sync::OwnedSemaphorePermit;
@@ -52,6 +52,8 @@ pub(crate) struct PageWork {
     pub(crate) other_text: String,
     /// Whether it shows neither text nor images.
     pub(crate) blank: bool,
+    /// What it has in common with other pages of a calendar.
+    pub(crate) dateless: Option<Dateless>,
     /// Permit of a large page while it is parsed, until it is committed.
     pub(super) _tree: Option<OwnedSemaphorePermit>,
     /// Permit in the commit queue.
@@ -93,6 +95,7 @@ impl PageWork {
             false => document.other_text(),
         };
         let blank = document.images.is_empty() && document.shows_nothing();
+        let dateless = Dateless::of(&url, &document, &evidence.comparison_text.text);
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } =
             &mut evidence.comparison_text.features;
@@ -119,6 +122,7 @@ impl PageWork {
             key: None,
             other_text,
             blank,
+            dateless,
             _tree: None,
             _room: None,
         }

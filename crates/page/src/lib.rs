@@ -3,6 +3,7 @@
 #![cfg_attr(all(test, feature = "texts"), expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 pub mod comparison;
+mod dateless;
 pub mod difference;
 mod evidence;
 mod examples;
@@ -13,6 +14,7 @@ mod stand_in;
 #[cfg(feature = "texts")]
 pub mod texts;
 
+pub use dateless::{Dateless, url_without_dates};
 pub use evidence::{Evidence, HASH, fingerprint, site_of};
 pub use examples::examples;
 pub use kind::Kind;

@@ -1,12 +1,14 @@
 //! Evidence from duplicates and kept pages: which parts of a site's URLs matter.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use hapax_page::HASH;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::parts::{Address, Part};
+use super::differing::Differing;
+use super::parts::{Address, Part, without_word, words_of};
 use crate::patterns::FIRST_SAMPLE;
 
 /// Required number of duplicates that differ from the kept page in this part only.
@@ -18,14 +20,16 @@ const WITH_OTHERS: u32 = 16;
 /// Duplicates of fewer kept pages than this may all be one error page: then [`OF_FEW`] duplicates are required.
 const KEPT_PAGES: usize = 3;
 const OF_FEW: u32 = 16;
-/// Required number of different values of a host, folder or segment. A trap has a new value in each URL; a print
-/// version or a mirror has one.
+/// Required number of different values of a host, a part of the path, or parameters that only differ together. A trap has
+/// a new value in each URL; a print version or a mirror has one.
 const VALUES: usize = 8;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
 const MAX_QUERIES: usize = 4;
+/// Maximum number of sets of parameters that differ together.
+const MAX_TOGETHER: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Evidence {
@@ -46,9 +50,24 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
+    fn add(&mut self, kept: u64, value: u64) {
+        if self.kept.len() < KEPT_PAGES && !self.kept.contains(&kept) {
+            self.kept.push(kept);
+        }
+        if self.values.len() < VALUES && !self.values.contains(&value) {
+            self.values.push(value);
+        }
+    }
+
+    /// Returns whether parameters that always differ together do not change the page.
+    fn suffices_together(&self) -> bool {
+        let needed = if self.kept.len() < KEPT_PAGES { OF_FEW } else { ALONE };
+        self.values.len() >= VALUES && self.alone >= needed && self.others == 0
+    }
+
     fn suffices(&self, part: &Part) -> bool {
         let few = self.kept.len() < KEPT_PAGES;
-        let in_path = matches!(part, Part::Folder | Part::Segment { .. });
+        let in_path = part.is_in_path();
         if (in_path || *part == Part::Host) && self.values.len() < VALUES {
             return false;
         }
@@ -64,6 +83,8 @@ impl Evidence {
 #[derive(Debug, Default)]
 pub(super) struct Learning {
     evidence: HashMap<Part, Evidence>,
+    /// Evidence of parameters that differ together, by their names.
+    together: BTreeMap<Vec<String>, Evidence>,
     /// The value of a part, by the hash of the rest of the URL.
     values: HashMap<u64, u64>,
     /// Kept pages by the hash of host and path.
@@ -84,6 +105,7 @@ fn hash(texts: &[&str]) -> u64 {
 impl Learning {
     pub(super) fn size(&self) -> usize {
         self.evidence.len()
+            + self.together.len()
             + self.values.len()
             + self.queries.len() * MAX_QUERIES
             + self.pages.len()
@@ -93,34 +115,61 @@ impl Learning {
         &self.pages
     }
 
-    /// Adds a duplicate. `parts`: where its URL differs from the kept page's, without parts that have a rule. Returns
-    /// the parts with sufficient evidence.
+    /// Adds a duplicate: where its URL differs from the kept page's, without parts that have a rule. Returns the parts
+    /// with sufficient evidence.
     pub(super) fn duplicate(
         &mut self,
         address: &Address,
-        parts: &[Part],
+        differing: &Differing,
         kept: u64,
     ) -> Vec<(Part, Evidence)> {
         let mut learnt = Vec::new();
-        for part in parts {
+        let parts = differing.parts.iter().map(|part| (part, differing.parts.len() == 1));
+        for (part, alone) in parts.chain(differing.each.iter().map(|part| (part, true))) {
             let evidence = self.evidence.entry(part.clone()).or_default();
-            if parts.len() == 1 {
-                evidence.alone = evidence.alone.saturating_add(1);
-            } else {
-                evidence.together = evidence.together.saturating_add(1);
-            }
-            if evidence.kept.len() < KEPT_PAGES && !evidence.kept.contains(&kept) {
-                evidence.kept.push(kept);
-            }
-            let value = hash(&[&address.value(part)]);
-            if evidence.values.len() < VALUES && !evidence.values.contains(&value) {
-                evidence.values.push(value);
-            }
+            let count = if alone { &mut evidence.alone } else { &mut evidence.together };
+            *count = count.saturating_add(1);
+            evidence.add(kept, hash(&[&address.value(part)]));
             if evidence.suffices(part) {
                 learnt.push((part.clone(), evidence.clone()));
             }
         }
+        if learnt.is_empty() {
+            learnt = self.parameters_together(address, differing, kept);
+        }
         learnt
+    }
+
+    /// Adds a duplicate of which only parameters differ, several of them. If one more parameter determines the page,
+    /// kept pages differ in all of them, which is evidence neither for nor against these.
+    fn parameters_together(
+        &mut self,
+        address: &Address,
+        differing: &Differing,
+        kept: u64,
+    ) -> Vec<(Part, Evidence)> {
+        let name = |part: &Part| match part {
+            Part::Parameter(name) => Some(name.clone()),
+            _ => None,
+        };
+        let Some(names) = differing.parts.iter().map(name).collect::<Option<Vec<String>>>() else {
+            return Vec::new();
+        };
+        if names.len() < 2
+            || self.together.len() >= MAX_TOGETHER && !self.together.contains_key(&names)
+        {
+            return Vec::new();
+        }
+        let values: Vec<String> = differing.parts.iter().map(|part| address.value(part)).collect();
+        let value = hash(&values.iter().map(String::as_str).collect::<Vec<_>>());
+        let evidence = self.together.entry(names).or_default();
+        evidence.alone = evidence.alone.saturating_add(1);
+        evidence.add(kept, value);
+        let suffices = evidence.suffices_together();
+        let learnt = differing.parts.iter().filter(|part| {
+            suffices && self.evidence.get(part).is_none_or(|single| single.others == 0)
+        });
+        learnt.map(|part| (part.clone(), evidence.clone())).collect()
     }
 
     /// Adds a kept page. `stripped` is its address without the parameters that have a rule.
@@ -130,13 +179,33 @@ impl Learning {
         }
         let path = stripped.path();
         let query = stripped.query();
-        for index in 0..stripped.segments.len() {
-            let mut rest = stripped.segments.clone();
-            let value = std::mem::take(&mut rest[index]);
-            let key =
-                hash(&["segment", &index.to_string(), &stripped.host, &rest.join("/"), &query]);
-            self.other(key, &value, stripped.segment(index));
+        for (index, segment) in stripped.segments.iter().enumerate() {
+            let rest = |range: Range<usize>, place: &str| {
+                let mut rest = stripped.segments.clone();
+                rest.splice(range.clone(), [place.to_owned()]);
+                let range = format!("{}-{}", range.start, range.end);
+                hash(&["segments", &range, &stripped.host, &rest.join("/"), &query])
+            };
+            self.other(rest(index..index + 1, "*"), segment, stripped.segment(index));
+            for (range, part) in stripped.segments_from(index) {
+                self.other(rest(range, "*"), &stripped.value(&part), part);
+            }
+            let words = words_of(segment);
+            for (at, word) in words.iter().enumerate() {
+                let key = rest(index..index + 1, &without_word(segment, &words, at));
+                self.other(key, word, stripped.word(index, at, words.len()));
+            }
         }
+        if let Some(script) = stripped.script() {
+            let before = stripped.segments.get(..script).unwrap_or_default();
+            let key = hash(&["script", &stripped.host, &before.join("/"), &query]);
+            self.other(key, &path, Part::PathInfo);
+        }
+        self.other(
+            hash(&["case", &stripped.host, &path.to_lowercase(), &query]),
+            &path,
+            Part::Case,
+        );
         let key = hash(&["folder", &stripped.host, stripped.last(), &query]);
         if !stripped.last().is_empty() {
             self.other(key, &stripped.folder(), Part::Folder);
@@ -148,6 +217,11 @@ impl Learning {
         let known = self.queries.entry(hash(&[&stripped.host, &path])).or_default();
         for other in known.iter() {
             let names = stripped.differing_parameters(other);
+            for (together, evidence) in &mut self.together {
+                if names.iter().all(|name| together.contains(name)) {
+                    evidence.others = evidence.others.saturating_add(1);
+                }
+            }
             let alone = names.len() == 1;
             for name in names {
                 let evidence = self.evidence.entry(Part::Parameter(name)).or_default();
@@ -173,6 +247,9 @@ impl Learning {
     pub(super) fn contradicted(&mut self, part: &Part) {
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };
+        if let Part::Parameter(name) = part {
+            self.together.retain(|names, _| !names.contains(name));
+        }
     }
 }
 

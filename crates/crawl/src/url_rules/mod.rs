@@ -9,6 +9,7 @@
 //! duplicate removes the rule. Then the excluded URLs are queued again, and links are read again from the archive.
 //! Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
 
+mod differing;
 mod learn;
 mod parts;
 
@@ -177,16 +178,21 @@ impl UrlRules {
         let (Some(address), Some(other)) = (Address::of(url), Address::of(kept.0)) else {
             return Ok(());
         };
-        let Some(mut parts) = address.differing(&other) else { return Ok(()) };
+        let Some(mut differing) = address.differing(&other) else { return Ok(()) };
         let mut state = self.writing();
         let state = &mut *state;
         if let Some(rules) = state.rules.get(&address.site) {
-            parts.retain(|part| !rules.contains_key(part));
+            differing.parts.retain(|part| !rules.contains_key(part));
+            if differing.each.iter().any(|part| rules.contains_key(part)) {
+                differing.parts.clear();
+            }
         }
         let site = address.site.clone();
-        let learnt = match parts.is_empty() {
+        let learnt = match differing.parts.is_empty() {
             true => Vec::new(),
-            false => state.learn(&site, |learning| learning.duplicate(&address, &parts, kept.1)),
+            false => {
+                state.learn(&site, |learning| learning.duplicate(&address, &differing, kept.1))
+            }
         };
         if learnt.is_empty() {
             return match state.rules.get(&site) {

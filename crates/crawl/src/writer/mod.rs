@@ -27,6 +27,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use crate::admission::Admission;
+use crate::calendars::Calendars;
 use crate::commit::Committer;
 use crate::control::Control;
 use crate::dropped_links::{Dropped, Source};
@@ -66,6 +67,7 @@ pub(crate) struct Writer {
     /// One URL of each site for which a rule was dropped in this run.
     pub(crate) given_up_rules: Vec<Url>,
     pub(crate) missing: MissingPages,
+    pub(crate) calendars: Calendars,
     pub(crate) blank: BlankPages,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) claims: OpenClaims,
@@ -524,7 +526,11 @@ impl Writer {
             let depth = entry.depth.saturating_add(1);
             let archived = self.archive && !self.links_only && !page.document.robots.noindex;
             self.dropped.source = Some(Source { page: page.url.clone(), archived });
+            let is_enough = self.calendars.saw(&*self.frontier, page)?;
             for link in &page.document.links {
+                if is_enough && self.calendars.leaves_out(page, &link.url) {
+                    continue;
+                }
                 match link.nofollow {
                     false => self.push(&link.url, depth, 0)?,
                     true => self.record_nofollow(&link.url, depth, &page.url)?,

@@ -1,0 +1,170 @@
+//! Calendars: pages that differ from others of their site in dates only, such as months without events. Each links to
+//! the next, without end. After some of them, their links to further such URLs are not followed. A month with events
+//! adds to the number of empty ones that are allowed, and its links are always followed.
+
+use std::collections::HashMap;
+
+use hapax_frontier::Frontier;
+use hapax_page::{Dateless, url_without_dates};
+use hapax_url::registrable_site;
+use url::Url;
+
+use crate::error::Result;
+use crate::page::PageWork;
+use crate::patterns::LeftOut;
+
+/// Name of the frontier's note with the counts of a calendar.
+const NOTE: &str = "calendar";
+/// Number of empty pages of a calendar of which all links are followed.
+const EMPTY: u32 = 48;
+/// The same for each page of it with another text.
+const FOR_EACH_OTHER: u32 = 3;
+/// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day.
+const MAX_TEXTS: usize = 8;
+/// Maximum number of calendars in memory. Beyond it all are forgotten; notes keep those with empty pages.
+const MAX_CALENDARS: usize = 10_000;
+
+/// The URLs of a site that differ in dates and numbers only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Calendar {
+    /// Number of pages that differ from an earlier one in dates only.
+    empty: u32,
+    /// Number of other pages.
+    others: u32,
+    /// Texts without dates.
+    texts: Vec<u64>,
+}
+
+impl Calendar {
+    /// Adds a page. Returns whether it differs from an earlier one in dates only.
+    fn add(&mut self, dateless: Option<u64>) -> bool {
+        let is_empty = dateless.is_some_and(|text| self.texts.contains(&text));
+        if is_empty {
+            self.empty = self.empty.saturating_add(1);
+        } else {
+            self.others = self.others.saturating_add(1);
+            self.texts.extend(dateless.filter(|_| self.texts.len() < MAX_TEXTS));
+        }
+        is_empty
+    }
+
+    fn has_enough(&self) -> bool {
+        self.empty > EMPTY.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
+    }
+
+    fn note(&self) -> Vec<u8> {
+        let counts = [self.empty, self.others].map(u32::to_le_bytes);
+        let texts = self.texts.iter().flat_map(|text| text.to_le_bytes());
+        counts.into_iter().flatten().chain(texts).collect()
+    }
+
+    fn read(note: &[u8]) -> Option<Self> {
+        let (empty, rest) = note.split_first_chunk()?;
+        let (others, rest) = rest.split_first_chunk()?;
+        let texts = rest.chunks_exact(8).take(MAX_TEXTS).filter_map(|text| text.try_into().ok());
+        Some(Self {
+            empty: u32::from_le_bytes(*empty),
+            others: u32::from_le_bytes(*others),
+            texts: texts.map(u64::from_le_bytes).collect(),
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Calendars {
+    /// By site and URL without dates.
+    calendars: HashMap<(String, u64), Calendar>,
+    /// The same: number of links that this run did not follow, with an example.
+    left_out: HashMap<(String, u64), (u64, Url)>,
+}
+
+impl Calendars {
+    /// Adds a page. Returns whether it belongs to a calendar of which there were enough empty pages, as this one is.
+    ///
+    /// # Errors
+    /// An error of the frontier.
+    pub(crate) fn saw(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<bool> {
+        let Some(Dateless { url, text }) = page.dateless else { return Ok(false) };
+        let note_key = format!("{} {url:016x}", page.site);
+        if self.calendars.len() >= MAX_CALENDARS {
+            self.calendars.clear();
+        }
+        let key = (page.site.clone(), url);
+        if !self.calendars.contains_key(&key) {
+            let note = match text {
+                Some(_) => frontier.note_of(&note_key, NOTE)?,
+                None => None,
+            };
+            let calendar = note.and_then(|note| Calendar::read(&note)).unwrap_or_default();
+            self.calendars.insert(key.clone(), calendar);
+        }
+        let calendar = self.calendars.entry(key).or_default();
+        let is_empty = calendar.add(text);
+        if is_empty {
+            frontier.note(&note_key, NOTE, calendar.note());
+        }
+        Ok(is_empty && calendar.has_enough())
+    }
+
+    /// Returns whether a link of an empty page leads to another page of its calendar, and counts it.
+    pub(crate) fn leaves_out(&mut self, page: &PageWork, link: &Url) -> bool {
+        let Some(dateless) = page.dateless else { return false };
+        let is_sibling = link != &page.url
+            && url_without_dates(link) == Some(dateless.url)
+            && registrable_site(link) == page.site;
+        if is_sibling && self.left_out.len() < MAX_CALENDARS {
+            let key = (page.site.clone(), dateless.url);
+            self.left_out.entry(key).or_insert_with(|| (0, link.clone())).0 += 1;
+        }
+        is_sibling
+    }
+
+    /// Returns the links that this run did not follow, by calendar.
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+        let mut all: Vec<_> = self.left_out.iter().collect();
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        let line = |((site, _), (count, example)): (&(String, u64), &(u64, Url))| LeftOut {
+            example: example.clone(),
+            count: *count,
+            rule: format!("learnt {site}: links between pages that differ in dates only"),
+            detail: format!(
+                "{count} links were not followed from pages that differ from others in dates only, such as a month \
+                 without events, to further such URLs"
+            ),
+        };
+        all.into_iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_pages_are_enough_after_a_number_that_others_raise() {
+        let mut calendar = Calendar::default();
+        assert!(!calendar.add(Some(1)), "the first");
+        let empty = |calendar: &mut Calendar, times: u32| {
+            (0..times).for_each(|_| assert!(calendar.add(Some(1))));
+            calendar.has_enough()
+        };
+        assert!(!empty(&mut calendar, EMPTY + FOR_EACH_OTHER));
+        assert!(empty(&mut calendar, 1));
+        assert!(!calendar.add(None) && !calendar.add(Some(2)));
+        assert!(!calendar.has_enough());
+        assert!(!empty(&mut calendar, 2 * FOR_EACH_OTHER - 1));
+        assert!(empty(&mut calendar, 1));
+        assert_eq!(Calendar::read(&calendar.note()), Some(calendar));
+    }
+
+    #[test]
+    fn texts_are_bounded_and_notes_of_any_length_are_read() {
+        let mut calendar = Calendar::default();
+        (0..100).for_each(|text| _ = calendar.add(Some(text)));
+        assert_eq!((calendar.texts.len(), calendar.empty), (MAX_TEXTS, 0));
+        let note = calendar.note();
+        for length in 0..note.len() {
+            assert_eq!(Calendar::read(&note[..length]).is_some(), length >= 8, "{length}");
+        }
+    }
+}
