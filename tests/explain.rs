@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
+use std::sync::atomic::Ordering::SeqCst;
 
 use crate::helpers::article;
-use crate::support::{Bench, Server, code, crawl, html, prose, text, write};
+use crate::refusals::{server, status};
+use crate::support::{Bench, Server, code, crawl, html, missing, prose, text, write};
 
 fn site() -> Server {
     let page = |number: u64, links: &str| {
@@ -241,4 +243,29 @@ fn a_dry_run_keeps_to_fresh_and_recrawl() {
         assert!(said.contains(wanted) && code(&output) == exit, "{flags:?}: {said}");
     }
     assert!(bench.data().join("crawl.toml").exists(), "nothing was removed");
+}
+
+#[test]
+fn a_line_that_a_later_fetch_has_cured_says_so() {
+    let (server, well) = server(|path, _, well| match path {
+        "/a" if !well => status("403 Forbidden"),
+        "/a" => article(2),
+        "/" => html(format!("<p>{}</p><a href=/a>a</a>", prose(1, 9))),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    let rows = || {
+        let said = bench.run(&["explain", &server.url("/a")]);
+        let line = |name: &str| said.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        (line("logged").unwrap(), line("next request"))
+    };
+    let (logged, next) = rows();
+    assert!(logged.ends_with("status 403") && next.is_some(), "{logged} {next:?}");
+    well.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&seeds, &["--retry", "http-4xx"])), 0);
+    let (logged, next) = rows();
+    assert!(logged.ends_with("status 403; fetched since then"), "{logged}");
+    assert_eq!(next, None);
 }

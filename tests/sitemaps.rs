@@ -283,3 +283,42 @@ fn a_seed_that_lists_pages_is_read_as_a_list() {
     assert_eq!(bench.exported(), kept);
     assert_eq!(bench.summary()["failed_seeds"].as_array().map_or(0, Vec::len), 0);
 }
+
+/// A page or noise instead of a sitemap has a line, unless the sitemap was only tried. As a seed it has failed.
+#[test]
+fn a_sitemap_without_a_url_is_reported() {
+    let server = Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => typed("text/plain", "User-agent: *\nAllow: /\nSitemap: /map\n"),
+            "/map" => typed("application/json", "{\"urls\": []}"),
+            "/sitemap.xml" => typed("text/html", "<title>No sitemap</title>"),
+            "/empty.xml" => typed("application/xml", "<urlset></urlset>"),
+            "/" => article(1),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let other = Server::answering(
+        Arc::new(|path, _| match path {
+            "/sitemap.xml" => typed("text/html", "<title>No sitemap</title>"),
+            "/" => article(2),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let seeds = [server.url("/"), server.url("/empty.xml"), other.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    let lines = details(&bench, "content-type");
+    let expected = [
+        (server.url("/map"), "a sitemap: neither a sitemap, a feed nor a list of URLs"),
+        (server.url("/empty.xml"), "a sitemap or feed without a URL"),
+    ];
+    for (url, detail) in &expected {
+        assert!(lines.contains(&(url.clone(), (*detail).to_owned())), "{url}: {lines:?}");
+    }
+    assert_eq!(lines.len(), expected.len(), "{lines:?}");
+    let failed = &bench.summary()["failed_seeds"];
+    assert_eq!(failed[0]["url"], expected[1].0, "{failed}");
+    assert_eq!(failed.as_array().map_or(0, Vec::len), 1, "{failed}");
+}

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
 use hapax_data::{Decisions, SkipReason, Skipped, moved_seeds, read_only, skipped_lines};
@@ -11,6 +12,7 @@ use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Kind, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 use hapax_frontier::{DiskFrontier, Entry, Frontier};
 use hapax_url::host_key;
+use hapax_warc::format_time;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -364,18 +366,22 @@ impl Judge {
         fate: Option<&str>,
         report: &mut Report,
     ) {
+        let record = self.record(url);
         if let Some(line) = logged {
             let (time, reason, detail) = (&line.time, line.reason, &line.detail);
-            report.say("logged", format!("{time} {reason}, {detail}"));
+            let cured = record.as_ref().is_some_and(|record| is_cured(line, record));
+            let before = if cured { "; fetched since then" } else { "" };
+            report.say("logged", format!("{time} {reason}, {detail}{before}"));
             // Lines of earlier versions name one flag for all limits of a reason.
             let flag = match line.rule {
                 Some(_) => line.flag.as_deref(),
                 None => reason.flag(detail),
             };
             let flag = flag.map_or(String::new(), allowed_by);
-            report.say("next request", format!("{}{flag}", line.describe_again()));
+            if !cured {
+                report.say("next request", format!("{}{flag}", line.describe_again()));
+            }
         }
-        let record = self.record(url);
         let forgotten = self.decisions.forgotten(url.as_str(), &host_key(url));
         let Some(frontier) = &self.frontier else {
             return match record {
@@ -442,4 +448,10 @@ impl Judge {
         let recipe = Recipe::parse(made).unwrap_or_default();
         find(data, &url, record, store, recipe).map(Some)
     }
+}
+
+/// Returns whether a page was fetched after a line that says why it was not.
+fn is_cured(line: &Skipped, record: &Record) -> bool {
+    let fetched = UNIX_EPOCH.checked_add(Duration::from_secs(record.time));
+    !line.reason.uses_the_page() && fetched.is_some_and(|time| line.time <= format_time(time))
 }

@@ -110,11 +110,7 @@ impl Seeds {
 
     /// Records the failure if the line is about a seed.
     pub(crate) fn skipped(&mut self, frontier: &dyn Frontier, line: &Skipped) {
-        // The page is used despite these reasons.
-        let used = matches!(
-            line.reason,
-            SkipReason::CutShort | SkipReason::Links | SkipReason::Nofollow | SkipReason::HostDown
-        );
+        let used = line.reason.uses_the_page() || line.reason == SkipReason::HostDown;
         if used || line.sitemap.is_some() || !self.holds(&line.url) {
             return;
         }

@@ -105,6 +105,11 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Returns whether the page is used despite this reason, which concerns a part of it or its links.
+    pub const fn uses_the_page(self) -> bool {
+        matches!(self, Self::CutShort | Self::Links | Self::Nofollow)
+    }
+
     /// All reasons, sorted by name; `Other` comes last.
     pub const ALL: [Self; 45] = [
         Self::BadPort,

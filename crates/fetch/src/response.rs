@@ -31,6 +31,9 @@ pub(crate) fn in_one<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Strin
     values.reduce(|all, value| all + "," + &value)
 }
 
+/// Maximum of a Retry-After: a year. A longer one means the same to a crawl.
+const LONGEST_RETRY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Headers that set cookies: RFC 6265 and RFC 2965.
 const COOKIES: [&str; 2] = ["set-cookie", "set-cookie2"];
 
@@ -134,11 +137,12 @@ impl Response {
     /// Returns the Retry-After: seconds or a date (RFC 9110, section 10.2.3).
     pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
         let value = self.header("retry-after")?.trim();
-        if let Ok(seconds) = value.parse::<u64>() {
-            return Some(Duration::from_secs(seconds));
+        if !value.is_empty() && value.bytes().all(|digit| digit.is_ascii_digit()) {
+            let seconds = Duration::from_secs(value.parse().unwrap_or(u64::MAX));
+            return Some(seconds.min(LONGEST_RETRY));
         }
         let date = httpdate::parse_http_date(value).ok()?;
-        Some(date.duration_since(now).unwrap_or_default())
+        Some(date.duration_since(now).unwrap_or_default().min(LONGEST_RETRY))
     }
 
     /// Returns the status line and headers as a WARC stores them.
@@ -215,7 +219,9 @@ mod tests {
             ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
             ("soon", None),
             ("-1", None),
-            ("99999999999999999999999", None),
+            ("99999999999999999999999", Some(LONGEST_RETRY.as_secs())),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", Some(LONGEST_RETRY.as_secs())),
+            ("", None),
         ] {
             let found = with(&[("retry-after", value)]).retry_after(now);
             assert_eq!(found, expected.map(Duration::from_secs), "{value}");

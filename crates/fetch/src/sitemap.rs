@@ -71,6 +71,15 @@ pub struct Sitemap {
     pub unusable: u64,
     /// Whether only a part was read: the file is too large or damaged.
     pub cut: bool,
+    /// Whether it is a sitemap, an index, a feed or a list of URLs, and not a page or noise.
+    pub is_list: bool,
+}
+
+impl Sitemap {
+    /// Returns whether it names no URL at all, usable or not.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty() && self.maps.is_empty() && self.beyond + self.unusable == 0
+    }
 }
 
 /// One page of a sitemap.
@@ -186,6 +195,7 @@ impl<'a> Reading<'a> {
         if !line.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"http")) {
             return;
         }
+        self.found.is_list = true;
         let text = std::str::from_utf8(line).ok().filter(|_| line.len() <= self.limits.max_text);
         match text.map(Url::parse) {
             Some(Ok(url)) if is_web(&url) => self.page(url, None),
@@ -226,6 +236,7 @@ impl<'a> Reading<'a> {
             match &event {
                 Event::Start(tag) if outermost.is_none() => {
                     outermost = Some(tag.local_name().as_ref().to_vec());
+                    self.found.is_list |= is_list(tag.local_name().as_ref());
                     self.feed_base = match Name::of(tag.local_name().as_ref()).text() {
                         b"feed" => joined(self.base, xml_base(tag, limits.max_text).as_deref()),
                         _ => None,
@@ -239,6 +250,9 @@ impl<'a> Reading<'a> {
                     whole |= outermost.take().is_some_and(|name| is_list(&name));
                 }
                 _ => {}
+            }
+            if let (Event::Empty(tag), None) = (&event, &outermost) {
+                self.found.is_list |= is_list(tag.local_name().as_ref());
             }
             if let Event::Start(tag) | Event::Empty(tag) = &event
                 && entries.inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))

@@ -410,7 +410,13 @@ impl Writer {
             LeaseResult::Sitemap { sitemap, .. } => {
                 // A seed that lists pages.
                 if lease.entry.kind == EntryKind::Page {
-                    self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    if sitemap.is_empty() {
+                        let detail = "a sitemap or feed without a URL";
+                        let url = lease.entry.url.as_str();
+                        self.committer.skip(url, SkipReason::ContentType, detail)?;
+                    } else {
+                        self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    }
                     self.end_former_alias(&lease.entry.url, None)?;
                     self.list_was_read(&lease.entry.url);
                     self.stats.release(&lease.host);

@@ -7,12 +7,13 @@ use crate::error::Result;
 use hapax_data::SitemapPart;
 use hapax_data::SkipReason;
 use hapax_fetch::Sitemap;
-use hapax_frontier::Entry;
+use hapax_frontier::{Entry, EntryKind};
 use hapax_url::{Rejected, normalize};
 use hapax_warc::format_time;
 use url::Url;
 
 use crate::admission::{Admission, Skip};
+use crate::robots::USUAL_SITEMAP;
 use crate::sitemap_origin::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, SitemapOrigin};
 use crate::writer::Writer;
 
@@ -28,6 +29,12 @@ impl Writer {
         let since = format_time(now.checked_sub(RECENT).unwrap_or(SystemTime::UNIX_EPOCH));
         let until = format_time(now + DAY);
         let mut refused = Refused::default();
+        // Most hosts answer with a page where a sitemap is only tried.
+        let is_tried = from.kind == EntryKind::Sitemap && from.url.path() == USUAL_SITEMAP;
+        if sitemap.is_empty() && !sitemap.is_list && !sitemap.cut && !is_tried {
+            let detail = "a sitemap: neither a sitemap, a feed nor a list of URLs";
+            self.not_all_read(from, SkipReason::ContentType, detail)?;
+        }
         for page in sitemap.pages {
             let changed = page.changed.as_deref().unwrap_or_default();
             let recent = since.as_str() <= changed && changed < until.as_str();

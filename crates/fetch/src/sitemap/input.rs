@@ -11,6 +11,8 @@ const MAX_PROLOG: usize = 1024;
 const BEGINNINGS: [&[u8]; 6] =
     [b"<?xml", b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF"];
 const BUFFER: usize = 64 << 10;
+/// Maximum number of layers of gzip in the file itself.
+const MAX_GZIP: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
@@ -28,12 +30,16 @@ pub(super) struct Input<'b> {
 impl<'b> Input<'b> {
     /// Reads at most `max` decompressed bytes.
     pub(super) fn new(mut body: Box<dyn BufRead + 'b>, max: usize) -> Self {
-        let is_gzip = body.fill_buf().is_ok_and(|head| head.starts_with(&[0x1f, 0x8b]));
-        let source: Box<dyn Read + 'b> = match is_gzip {
-            true => Box::new(MultiGzDecoder::new(body)),
-            false => body,
-        };
-        let limited = Limited { source, left: max, is_cut: false };
+        // A server may compress a file once more that is compressed already, without saying so.
+        for _ in 0..MAX_GZIP {
+            let is_gzip = body.fill_buf().is_ok_and(|head| head.starts_with(&[0x1f, 0x8b]));
+            if is_gzip {
+                // One byte beyond the limit shows that it is longer.
+                let limited = MultiGzDecoder::new(body).take(max as u64 + 1);
+                body = Box::new(BufReader::with_capacity(BUFFER, limited));
+            }
+        }
+        let limited = Limited { source: body, left: max, is_cut: false };
         Self { reader: BufReader::with_capacity(BUFFER, limited), prefix: Vec::new(), at: 0 }
     }
 

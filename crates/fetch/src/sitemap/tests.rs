@@ -184,7 +184,7 @@ fn gzip_bombs_cut_files_and_endless_lists_end() {
     let found = Sitemap::parse(&base, entity.as_bytes(), &limits);
     assert_eq!(found.pages[0].url.as_str(), "http://a.example/");
     let long = format!("<urlset><url><loc>http://a.example/{}", "x".repeat(1 << 20));
-    let cut = Sitemap { cut: true, ..Sitemap::default() };
+    let cut = Sitemap { cut: true, is_list: true, ..Sitemap::default() };
     assert_eq!(Sitemap::parse(&base, long.as_bytes(), &limits), cut);
 }
 
@@ -343,4 +343,44 @@ fn a_file_that_goes_on_behind_the_limit_is_cut_and_one_that_ends_there_is_not() 
             }
         }
     }
+}
+
+#[test]
+fn a_file_without_entries_is_a_list_or_another_format() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let parse = |body: &[u8]| Sitemap::parse(&base, body, &SitemapLimits::default());
+    for list in
+        ["<urlset/>", "<?xml version='1.0'?><sitemapindex></sitemapindex>", "<rss><channel/></rss>"]
+    {
+        let found = parse(list.as_bytes());
+        assert!(found.is_list && found.is_empty(), "{list}");
+    }
+    for other in ["<!doctype html><title>Not found</title>", "{\"urls\": []}", "", "Not found"] {
+        let found = parse(other.as_bytes());
+        assert!(!found.is_list && found.is_empty(), "{other}");
+    }
+    let unusable = parse(b"<urlset><url><loc>mailto:a@a.example</loc></url></urlset>");
+    assert!(unusable.is_list && !unusable.is_empty());
+    assert!(parse(b"http://a.example/1").is_list);
+}
+
+#[test]
+fn a_file_is_read_that_was_compressed_twice_and_no_more() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let gzip = |body: &[u8]| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        gz.write_all(body).unwrap();
+        gz.finish().unwrap()
+    };
+    let mut body = b"<urlset><url><loc>http://a.example/x</loc></url></urlset>".to_vec();
+    for layers in 0..=3 {
+        let found = Sitemap::parse(&base, &body, &SitemapLimits::default());
+        assert_eq!(found.pages.len(), usize::from(layers <= 2), "{layers} layers");
+        body = gzip(&body);
+    }
+    // Members without content, compressed once more: the limit applies to each layer.
+    let empty = gzip(b"").repeat(1 << 16);
+    let limits = SitemapLimits { max_bytes: 1 << 20, ..SitemapLimits::default() };
+    assert!(empty.len() > limits.max_bytes);
+    assert!(Sitemap::parse(&base, &gzip(&empty), &limits).cut);
 }
