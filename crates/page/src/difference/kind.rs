@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use hapax_extract::{is_counting, is_referring};
+use hapax_extract::is_referring;
+
+use super::vocabulary::{counts, is_time};
 
 /// The kind of a part of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,217 +28,6 @@ pub enum PartKind {
     Moved,
 }
 
-/// Words in dates and times, in languages of the Latin script.
-const TIME: &[&str] = &[
-    "abril",
-    "ago",
-    "agosto",
-    "ahora",
-    "am",
-    "an",
-    "ans",
-    "août",
-    "apr",
-    "april",
-    "at",
-    "aug",
-    "august",
-    "avant",
-    "avril",
-    "ayer",
-    "czerwca",
-    "dagen",
-    "dags",
-    "dans",
-    "day",
-    "days",
-    "dec",
-    "december",
-    "decembre",
-    "dez",
-    "dezember",
-    "dia",
-    "dias",
-    "dicembre",
-    "diciembre",
-    "días",
-    "décembre",
-    "enero",
-    "est",
-    "fa",
-    "feb",
-    "febbraio",
-    "febrero",
-    "februar",
-    "february",
-    "fri",
-    "friday",
-    "fév",
-    "février",
-    "gennaio",
-    "gestern",
-    "gio",
-    "giorni",
-    "giugno",
-    "gmt",
-    "grudnia",
-    "hace",
-    "heure",
-    "heures",
-    "heute",
-    "hier",
-    "hora",
-    "horas",
-    "hour",
-    "hours",
-    "hr",
-    "hrs",
-    "il",
-    "jan",
-    "janeiro",
-    "januar",
-    "january",
-    "janvier",
-    "jour",
-    "jours",
-    "juil",
-    "juillet",
-    "juin",
-    "jul",
-    "juli",
-    "julio",
-    "july",
-    "jun",
-    "june",
-    "juni",
-    "junio",
-    "kwietnia",
-    "last",
-    "lipca",
-    "listopada",
-    "luglio",
-    "luty",
-    "mag",
-    "maggio",
-    "mai",
-    "maio",
-    "maja",
-    "mar",
-    "marca",
-    "march",
-    "marzo",
-    "março",
-    "may",
-    "mayo",
-    "mer",
-    "mes",
-    "meses",
-    "min",
-    "mins",
-    "minute",
-    "minutes",
-    "minuten",
-    "minutos",
-    "mois",
-    "mon",
-    "monday",
-    "monat",
-    "monaten",
-    "month",
-    "months",
-    "märz",
-    "nov",
-    "novembre",
-    "november",
-    "noviembre",
-    "oct",
-    "october",
-    "octobre",
-    "octubre",
-    "okt",
-    "oktober",
-    "ora",
-    "ore",
-    "ottobre",
-    "outubro",
-    "października",
-    "pm",
-    "posted",
-    "sat",
-    "saturday",
-    "sec",
-    "second",
-    "seconds",
-    "semaine",
-    "sep",
-    "sept",
-    "september",
-    "septembre",
-    "septiembre",
-    "settembre",
-    "setembro",
-    "sierpnia",
-    "stunden",
-    "stycznia",
-    "sun",
-    "sunday",
-    "tag",
-    "tage",
-    "tagen",
-    "thu",
-    "thursday",
-    "today",
-    "tue",
-    "tuesday",
-    "uhr",
-    "updated",
-    "utc",
-    "vor",
-    "wed",
-    "wednesday",
-    "week",
-    "weeks",
-    "wochen",
-    "year",
-    "years",
-    "yesterday",
-    "września",
-];
-
-/// The same in other scripts; Chinese and Japanese words are single characters.
-const TIME_ELSEWHERE: &[&str] = &[
-    "августа",
-    "апреля",
-    "вчера",
-    "дек",
-    "декабря",
-    "дней",
-    "назад",
-    "ноября",
-    "октября",
-    "сегодня",
-    "сентября",
-    "февраля",
-    "часа",
-    "часов",
-    "январи",
-    "января",
-    "년",
-    "시",
-    "오전",
-    "오후",
-    "월",
-    "일",
-    "전",
-    "分",
-    "前",
-    "年",
-    "日",
-    "时",
-    "時",
-    "月",
-];
-
 /// Maximum number of words in a line of dates or counters.
 const LONGEST: usize = 48;
 /// Maximum number of other words in such a line.
@@ -251,10 +42,6 @@ const GREATEST: u32 = 60;
 pub(crate) fn is_number(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-}
-
-fn is_time(word: &str) -> bool {
-    TIME.contains(&word) || TIME_ELSEWHERE.contains(&word)
 }
 
 fn is_year(word: &str) -> bool {
@@ -298,14 +85,13 @@ pub(crate) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Optio
         let any = all.peek().is_some();
         return (any && all.all(is_time)).then_some(PartKind::Date);
     }
-    let others =
-        words.clone().filter(|word| !is_number(word) && !is_time(word) && !is_counting(word));
+    let others = words.clone().filter(|word| !is_number(word) && !is_time(word) && !counts(word));
     if others.count() > MAX_OTHER_WORDS {
         return None;
     }
     let timed = words.clone().any(is_time);
     let dated = words.clone().filter(|word| is_number(word)).all(is_of_date);
-    if words.clone().any(is_counting) {
+    if words.clone().any(counts) {
         Some(PartKind::Counter)
     } else if dated && (timed || numbers >= MIN_DATE_NUMBERS) {
         Some(PartKind::Date)
@@ -322,7 +108,7 @@ pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKi
         return if both().all(is_time) { PartKind::Date } else { PartKind::Words };
     }
     let all_numbers = both().all(is_number);
-    if all_numbers && beside.iter().any(|word| is_counting(word)) {
+    if all_numbers && beside.iter().any(|word| counts(word)) {
         return PartKind::Counter;
     }
     let timed = both().any(is_time) || beside.iter().any(|word| is_time(word));
@@ -360,8 +146,8 @@ pub(crate) fn changing(words: &[&str]) -> Vec<bool> {
         let numbers = run.first().is_some_and(|word| is_number(word));
         let before = start.checked_sub(1).and_then(|at| words.get(at));
         let mut beside = [before, words.get(end)].into_iter().flatten();
-        let counts = beside.any(|word| is_counting(word));
-        if numbers && (counts || before.is_some_and(|word| is_referring(word))) {
+        let counted = beside.any(|word| counts(word));
+        if numbers && (counted || before.is_some_and(|word| is_referring(word))) {
             mark(start..end);
         }
         start = end;
@@ -417,10 +203,24 @@ mod tests {
             "3 days ago by anna",
             "yesterday",
             "2026 年 11 月 27 日",
+            "πριν 3 ώρες",
+            "3 saat önce",
+            "منذ 3 ساعات",
+            "27 नवंबर 2026",
+            "2 timmar 5 minuter",
         ] {
             assert_eq!(line(dates), Some(PartKind::Date), "{dates}");
         }
-        for counter in ["1 204 views", "12 comments", "comments 12", "阅 读 3021"] {
+        for counter in [
+            "1 204 views",
+            "12 comments",
+            "comments 12",
+            "阅 读 3021",
+            "1204 προβολές",
+            "88 görüntülenme",
+            "12 مشاهدة",
+            "7 टिप्पणियाँ",
+        ] {
             assert_eq!(line(counter), Some(PartKind::Counter), "{counter}");
         }
         for other in [

@@ -15,6 +15,7 @@
 mod align;
 mod kind;
 mod phrases;
+mod vocabulary;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
