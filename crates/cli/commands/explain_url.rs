@@ -221,13 +221,12 @@ impl Judge {
                 report.say("scope", "inside");
                 normal
             }
-            Judgement::Refused { url, reason, detail } => {
+            Judgement::Refused { url, cause, detail } => {
                 report.say("normal form", url.as_str());
-                let outside = reason == SkipReason::Scope;
+                let outside = cause.reason == SkipReason::Scope;
                 report.say("scope", if outside { "outside" } else { "inside" });
-                let flag = reason.flag(&detail).filter(|_| reason == SkipReason::Trap);
-                let flag = flag.map_or(String::new(), allowed_by);
-                report.refuse(reason.as_str(), format!("{detail}{flag}"));
+                let flag = cause.limit.map_or(String::new(), |limit| allowed_by(limit.flag()));
+                report.refuse(cause.reason.as_str(), format!("{detail}{flag}"));
                 url
             }
         };
@@ -372,12 +371,7 @@ impl Judge {
             let cured = record.as_ref().is_some_and(|record| is_cured(line, record));
             let before = if cured { "; fetched since then" } else { "" };
             report.say("logged", format!("{time} {reason}, {detail}{before}"));
-            // Lines of earlier versions name one flag for all limits of a reason.
-            let flag = match line.rule {
-                Some(_) => line.flag.as_deref(),
-                None => reason.flag(detail),
-            };
-            let flag = flag.map_or(String::new(), allowed_by);
+            let flag = line.flag.as_deref().map_or(String::new(), allowed_by);
             if !cured {
                 report.say("next request", format!("{}{flag}", line.describe_again()));
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_data::{PageCounts, SkipReason};
+use hapax_data::{PageCounts, SkipCause, SkipReason};
 use url::Url;
 
 use self::line::Line;
@@ -206,7 +206,7 @@ impl Line {
                                 Ok(None) => self.offline.count_known(),
                                 Err(refused) => self.refuse(&refused)?,
                             },
-                            Err(of) => self.skip(revisit.url.as_str(), of.reason, &of.detail)?,
+                            Err(of) => self.skip(revisit.url.as_str(), of.cause, &of.detail)?,
                         }
                     }
                 }
@@ -243,11 +243,11 @@ impl Line {
     }
 
     fn refuse(&mut self, refused: &Refused) -> Result<()> {
-        self.skip(&refused.url, refused.reason, &refused.detail)
+        self.skip(&refused.url, refused.cause, &refused.detail)
     }
 
-    fn skip(&mut self, url: &str, reason: SkipReason, detail: &str) -> Result<()> {
-        Ok(self.offline.skip(url, reason, detail)?)
+    fn skip(&mut self, url: &str, cause: impl Into<SkipCause>, detail: &str) -> Result<()> {
+        Ok(self.offline.skip(url, cause, detail)?)
     }
 
     /// Handles an unreadable input, or an interrupt while waiting for it.

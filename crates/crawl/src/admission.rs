@@ -1,6 +1,6 @@
 //! The decision whether a URL belongs to the crawl.
 
-use hapax_data::{Again, SitemapPart, SkipReason};
+use hapax_data::{Again, SitemapPart, SkipCause};
 use hapax_frontier::{Entry, EntryKind};
 use url::Url;
 
@@ -24,7 +24,7 @@ pub(crate) enum Admission {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Skip {
     pub(crate) url: Url,
-    pub(crate) reason: SkipReason,
+    pub(crate) cause: SkipCause,
     pub(crate) detail: String,
     /// The depth at which it was found, if wider rules may admit it.
     pub(crate) depth: Option<u16>,
@@ -39,12 +39,11 @@ pub(crate) struct Skip {
 
 impl Skip {
     /// Makes a skip that no change of rules revokes.
-    pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
+    pub(super) fn new(url: Url, cause: impl Into<SkipCause>, detail: impl Into<String>) -> Self {
         Self {
             url,
-            reason,
-            detail,
+            cause: cause.into(),
+            detail: detail.into(),
             depth: None,
             sitemap: None,
             again: None,
@@ -54,8 +53,8 @@ impl Skip {
     }
 
     /// A skip of a leased URL. It may be requested again, so the line names a sitemap, or the depth of a page.
-    pub(super) fn of_lease(entry: &Entry, reason: SkipReason, detail: String) -> Self {
-        let mut skip = Self::new(entry.url.clone(), reason, detail);
+    pub(super) fn of_lease(entry: &Entry, cause: impl Into<SkipCause>, detail: String) -> Self {
+        let mut skip = Self::new(entry.url.clone(), cause, detail);
         match entry.kind {
             EntryKind::Page => skip.depth = Some(entry.depth),
             EntryKind::Sitemap => skip.sitemap = Some(SitemapPart::Whole),

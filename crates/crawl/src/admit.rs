@@ -62,7 +62,8 @@ pub(crate) fn admit<K: Knowledge>(
     let url = match (admission, stage) {
         (Admission::Admitted(url), _) => url,
         (Admission::Refused(skip), Stage::Lease(kind))
-            if kind != EntryKind::Page || depth == 0 && skip.reason != SkipReason::Exclude =>
+            if kind != EntryKind::Page
+                || depth == 0 && skip.cause.reason != SkipReason::Exclude =>
         {
             url.clone()
         }
@@ -127,8 +128,8 @@ mod tests {
         match admission {
             Admission::Admitted(url) => url.path().to_owned(),
             Admission::NoWebAddress => "no web address".to_owned(),
-            Admission::Refused(skip) => format!("refused: {}", skip.reason),
-            Admission::LeftOut(skip) => format!("left out: {}", skip.reason),
+            Admission::Refused(skip) => format!("refused: {}", skip.cause.reason),
+            Admission::LeftOut(skip) => format!("left out: {}", skip.cause.reason),
             Admission::LeftToFeed => "left to feed".to_owned(),
             Admission::Repeats(_) => "repeats".to_owned(),
         }

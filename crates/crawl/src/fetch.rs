@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
-use hapax_data::SkipReason;
+use hapax_data::{SkipCause, SkipReason};
 use hapax_fetch::{Kind, Response, Sitemap, Validators};
 use hapax_frontier::{End, Entry, EntryKind, Fault, Frontier, HostAnswer, Lease};
 use hapax_url::normalize;
@@ -61,7 +61,7 @@ pub(super) async fn work(
                 let took = Duration::ZERO;
                 shared.frontier.free(&mut lease, HostAnswer::Answered { took }, Instant::now());
                 let detail = "a defect of this program, please report it".to_owned();
-                Ok(LeaseResult::Skip { reason: SkipReason::Extraction, detail })
+                Ok(LeaseResult::Skip { cause: SkipReason::Extraction.into(), detail })
             });
             // The commit thread releases pages when it counts them.
             let counted = matches!(worked, Ok(LeaseResult::Page(_) | LeaseResult::Unread { .. }));
@@ -117,9 +117,14 @@ fn within_budget(shared: &Shared, lease: &mut Lease) -> Result<(), Worked> {
 }
 
 /// Ends a lease whose URL is skipped without a request.
-fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: String) -> Worked {
+fn unasked(
+    shared: &Shared,
+    lease: &mut Lease,
+    cause: impl Into<SkipCause>,
+    detail: String,
+) -> Worked {
     shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
-    Ok(LeaseResult::Skip { reason, detail })
+    Ok(LeaseResult::Skip { cause: cause.into(), detail })
 }
 
 /// Knowledge of a task. Patterns were applied when the URL was queued; feeds are applied after robots.txt.
@@ -163,7 +168,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
     );
     match admission {
         Admission::Refused(skip) | Admission::LeftOut(skip) => {
-            return unasked(shared, lease, skip.reason, skip.detail);
+            return unasked(shared, lease, skip.cause, skip.detail);
         }
         Admission::Repeats(_) => {
             shared.url_rules.left_out_of_queue(&*shared.frontier, &url, lease.entry.depth);
@@ -200,7 +205,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
         }
         return match blocked {
             Blocked::Wait => Err(End::PutBack { wait: Duration::ZERO }),
-            Blocked::Skip(reason, detail) => Ok(LeaseResult::Skip { reason, detail }),
+            Blocked::Skip(reason, detail) => Ok(LeaseResult::Skip { cause: reason.into(), detail }),
             Blocked::Defer(reason, detail, fault) => {
                 Ok(LeaseResult::Defer { reason, detail, fault })
             }
@@ -336,7 +341,7 @@ fn failed(
     if shared.frontier.free(lease, answer, Instant::now()) {
         detail.push_str(GIVEN_UP);
     }
-    Ok(LeaseResult::Skip { reason: error.kind().into(), detail })
+    Ok(LeaseResult::Skip { cause: error.into(), detail })
 }
 
 async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Worked {
@@ -391,7 +396,7 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
     };
     let nowhere =
         if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
-    Ok(LeaseResult::Skip { reason, detail: format!("status {status}{nowhere}") })
+    Ok(LeaseResult::Skip { cause: reason.into(), detail: format!("status {status}{nowhere}") })
 }
 
 /// Parses and extracts a response on the blocking pool.
@@ -432,7 +437,10 @@ async fn read(
         let max_body = shared.max_body;
         if response.body.len() > max_body {
             let detail = format!("over {max_body} bytes");
-            return (LeaseResult::Skip { reason: SkipReason::TooLarge, detail }, extractor.ok());
+            return (
+                LeaseResult::Skip { cause: SkipReason::TooLarge.into(), detail },
+                extractor.ok(),
+            );
         }
         let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
         let with_text = !shared.links_only;
@@ -461,7 +469,7 @@ async fn read(
     .await;
     let (mut result, _extractor) = read.unwrap_or_else(|error| {
         let detail = error.to_string();
-        (LeaseResult::Skip { reason: SkipReason::Extraction, detail }, None)
+        (LeaseResult::Skip { cause: SkipReason::Extraction.into(), detail }, None)
     });
     // Backpressure: reserve space in the commit queue before releasing the extractor permit. While the queue is full,
     // no further page is parsed.

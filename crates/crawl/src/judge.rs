@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hapax_data::SkipReason;
+use hapax_data::SkipCause;
 use hapax_frontier::Frontier;
 use url::Url;
 
@@ -29,8 +29,8 @@ pub enum Judgement {
     Refused {
         /// The normal form, or the URL itself if it is a trap.
         url: Url,
-        /// The reason.
-        reason: SkipReason,
+        /// The reason, and the limit that is exceeded.
+        cause: SkipCause,
         /// The same in words.
         detail: String,
     },
@@ -63,7 +63,7 @@ impl Judge {
                 Judgement::NoWebAddress
             }
             Admission::Refused(skip) | Admission::LeftOut(skip) => {
-                Judgement::Refused { url: skip.url, reason: skip.reason, detail: skip.detail }
+                Judgement::Refused { url: skip.url, cause: skip.cause, detail: skip.detail }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use hapax_data::SkipReason;
+use hapax_data::{SkipCause, SkipReason};
 use hapax_fetch::{Response, Sitemap};
 use hapax_frontier::{Fault, Lease};
 use hapax_url::Applied;
@@ -57,7 +57,7 @@ pub(super) enum LeaseResult {
         time: SystemTime,
     },
     Skip {
-        reason: SkipReason,
+        cause: SkipCause,
         detail: String,
     },
     /// The response is not a page. `bytes` is the size of its body, if it had one.

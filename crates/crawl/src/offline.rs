@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use hapax_data::{DataDir, InReference, PageCounts, References, SkipReason};
+use hapax_data::{DataDir, InReference, PageCounts, References, SkipCause};
 use hapax_dedup::{Neighbour, Record};
 use hapax_extract::Recipe;
 use url::Url;
@@ -256,9 +256,9 @@ impl Offline {
     ///
     /// # Errors
     /// An error of the log or the observer.
-    pub fn skip(&mut self, url: &str, reason: SkipReason, detail: &str) -> Result<()> {
+    pub fn skip(&mut self, url: &str, cause: impl Into<SkipCause>, detail: &str) -> Result<()> {
         self.counts.skipped += 1;
-        self.committer.skip(url, reason, detail)
+        self.committer.skip(url, cause, detail)
     }
 
     /// Counts a record of a page that was counted before.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use hapax_data::SkipReason;
+use hapax_data::{Limit, SkipReason};
 use hapax_url::{Applied, GivenRules, Rejected, Scope, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
@@ -99,8 +99,8 @@ impl Rules {
         let normal = match normalize(url, &self.limits) {
             Ok(normal) => normal,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
-            Err(Rejected::Trap(what)) => {
-                let skip = Skip::new(url.clone(), SkipReason::Trap, what);
+            Err(Rejected::Trap(trap)) => {
+                let skip = Skip::new(url.clone(), Limit::from(trap), trap.as_str());
                 return Admission::Refused(Skip { depth: Some(depth), ..skip });
             }
         };
@@ -152,7 +152,7 @@ mod tests {
         let admitted = |text: &str, depth| match rules.admit(&url(text), depth) {
             Admission::Admitted(url) => url.to_string(),
             Admission::Refused(skip) => {
-                format!("{} {}", skip.reason, skip.rule.unwrap_or_default())
+                format!("{} {}", skip.cause.reason, skip.rule.unwrap_or_default())
             }
             other => format!("{other:?}"),
         };

@@ -33,6 +33,7 @@ mod filter;
 mod forgotten;
 pub mod inputs;
 mod kind;
+mod limit;
 mod lines;
 mod log;
 mod log_stats;
@@ -99,6 +100,7 @@ pub use forgotten::{Forgettable, Removal, removal};
 pub use hapax_page::sites::SiteStore;
 pub use hapax_page::texts::{PackedText, TextStore};
 pub use kind::{DecidedBy, DuplicateKind};
+pub use limit::{Limit, SkipCause};
 pub use lines::{
     Claim, ComparedTexts, DifferenceItem, Differences, Discarded, DiscardedOf, Evidence, PageLinks,
     PartEvidence, SitemapPart, Skipped,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::again::Again;
 use crate::cause::causes_of;
 use crate::kind::DuplicateKind;
+use crate::limit::SkipCause;
 use crate::reason::SkipReason;
 
 /// One line of discarded.jsonl: a discarded page, the kept page, and the evidence.
@@ -396,11 +397,11 @@ impl Skipped {
     pub fn new(
         time: impl Into<String>,
         url: impl Into<String>,
-        reason: SkipReason,
+        cause: impl Into<SkipCause>,
         detail: impl Into<String>,
     ) -> Self {
-        let (time, url, detail) = (time.into(), url.into(), detail.into());
-        let flag = reason.flag(&detail).map(str::to_owned);
+        let (time, url, detail, cause) = (time.into(), url.into(), detail.into(), cause.into());
+        let (reason, flag) = (cause.reason, cause.flag().map(str::to_owned));
         Self {
             time,
             url,

@@ -7,7 +7,7 @@ use std::io::Read;
 use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Exceeded, Kind};
 use crate::limits::Limits;
 
 pub(crate) use self::stream::{decode_beginning, decoded};
@@ -78,10 +78,8 @@ pub(crate) fn decode_up_to(
     let mut body: Option<Vec<u8>> = None;
     let layers: Vec<&str> = layers(encoding).collect();
     if layers.len() > limits.max_encodings {
-        return Err(Error::new(
-            Kind::Bomb,
-            format!("{} encodings one over the other", layers.len()),
-        ));
+        let detail = format!("{} encodings one over the other", layers.len());
+        return Err(Error::bomb(Exceeded::Encodings, detail));
     }
     for layer in layers.iter().rev() {
         let input = body.as_deref().unwrap_or(raw);
@@ -170,10 +168,12 @@ fn read(
         };
         body.extend_from_slice(piece.get(..count).unwrap_or_default());
         if body.len() > limits.max_body {
-            return Err(Error::new(Kind::Bomb, format!("over {} bytes decoded", limits.max_body)));
+            let detail = format!("over {} bytes decoded", limits.max_body);
+            return Err(Error::bomb(Exceeded::Body, detail));
         }
         if body.len() > 64 * 1024 && body.len() / wire.max(1) > limits.max_ratio {
-            return Err(Error::new(Kind::Bomb, format!("grows over {} times", limits.max_ratio)));
+            let detail = format!("grows over {} times", limits.max_ratio);
+            return Err(Error::bomb(Exceeded::Ratio, detail));
         }
         if body.len() > most {
             return Ok(None);

@@ -30,17 +30,39 @@ pub enum Kind {
     Busy,
 }
 
+/// The limit that a body exceeds when it is decoded: see [`Kind::Bomb`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exceeded {
+    /// The number of encodings.
+    Encodings,
+    /// The number of bytes.
+    Body,
+    /// The growth.
+    Ratio,
+}
+
 /// Why a request returned no response.
 #[derive(Clone, Debug)]
 pub struct Error {
     kind: Kind,
+    exceeded: Option<Exceeded>,
     detail: String,
 }
 
 impl Error {
     /// Creates an error with a description.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into() }
+        Self { kind, exceeded: None, detail: detail.into() }
+    }
+
+    /// Creates an error of [`Kind::Bomb`].
+    pub(crate) fn bomb(exceeded: Exceeded, detail: String) -> Self {
+        Self { kind: Kind::Bomb, exceeded: Some(exceeded), detail }
+    }
+
+    /// Returns the limit that the decoded body exceeds.
+    pub const fn exceeded(&self) -> Option<Exceeded> {
+        self.exceeded
     }
 
     /// Returns the kind.

@@ -23,7 +23,7 @@ mod tls;
 pub use client::{Fetcher, Options, Validators, host_and_port, origin};
 pub use content_type::content_type;
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};
-pub use error::{Error, Kind};
+pub use error::{Error, Exceeded, Kind};
 pub use guard::AddressGuard;
 pub use headers::{alternate_links, canonical_link, robots_directives};
 pub use http::{HttpParts, http_parts};

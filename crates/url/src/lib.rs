@@ -32,7 +32,7 @@ pub use authority::without_extra_slashes;
 pub use cause::{Cause, CauseHints, address_causes, causes};
 pub use host::{host_key, registrable_site, site_name};
 pub use key::{UrlKey, url_key};
-pub use normalize::{Rejected, UrlLimits, normalize, removed_parameters};
+pub use normalize::{Rejected, Trap, UrlLimits, normalize, removed_parameters};
 pub use rank::AddressRank;
 pub use rule_file::{Applied, GivenRules, MAX_GIVEN_RULES, RuleError};
 pub use scope::{Scope, ScopeKind};

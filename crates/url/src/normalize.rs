@@ -50,8 +50,42 @@ fn this_year() -> u32 {
 pub enum Rejected {
     /// It is not http or https, or has no host.
     Scheme,
-    /// It exceeds a limit of [`UrlLimits`], which the text names.
-    Trap(&'static str),
+    /// It exceeds a limit of [`UrlLimits`].
+    Trap(Trap),
+}
+
+/// The limit of [`UrlLimits`] that a URL exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trap {
+    /// Its length.
+    Length,
+    /// The number of its segments.
+    Segments,
+    /// The number of its parameters.
+    Parameters,
+    /// How often a segment is repeated.
+    RepeatedSegment,
+    /// The year of a date.
+    Calendar,
+}
+
+impl Trap {
+    /// Returns the name of the limit in logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "url-length",
+            Self::Segments => "path-segments",
+            Self::Parameters => "query-parameters",
+            Self::RepeatedSegment => "repeated-segment",
+            Self::Calendar => "calendar",
+        }
+    }
+}
+
+impl std::fmt::Display for Trap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// Factor on [`UrlLimits::max_parameters`] if removed parameters are counted.
@@ -70,7 +104,7 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         return Err(Rejected::Scheme);
     }
     if url.as_str().len() > limits.max_length {
-        return Err(Rejected::Trap("url-length"));
+        return Err(Rejected::Trap(Trap::Length));
     }
     let mut url = url.clone();
     url.set_fragment(None);
@@ -97,13 +131,13 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         let most = limits.max_parameters;
         // Counted before any is inspected: a page may have millions of them.
         if query.split('&').count() > most.max(1).saturating_mul(WITH_IDLE) {
-            return Err(Rejected::Trap("query-parameters"));
+            return Err(Rejected::Trap(Trap::Parameters));
         }
         let idle = |pair: &&str| pair.is_empty() || TRACKING.has(pair) || SESSIONS.has(pair);
         let kept = query.split('&').filter(|pair| !idle(pair));
         let mut kept: Vec<&str> = kept.take(most.saturating_add(1)).collect();
         if kept.len() > most {
-            return Err(Rejected::Trap("query-parameters"));
+            return Err(Rejected::Trap(Trap::Parameters));
         }
         if limits.sort_query {
             kept.sort_unstable();
@@ -116,22 +150,22 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         url.set_path(&path);
     }
     if has_far_date(&url, &limits.years) {
-        return Err(Rejected::Trap("calendar"));
+        return Err(Rejected::Trap(Trap::Calendar));
     }
     let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
     if segments.len() > limits.max_segments {
-        return Err(Rejected::Trap("path-segments"));
+        return Err(Rejected::Trap(Trap::Segments));
     }
     let repeated = |segment: &str| segments.iter().filter(|other| **other == segment).count();
     if segments
         .iter()
         .any(|segment| !segment.is_empty() && repeated(segment) > limits.max_repeated_segment)
     {
-        return Err(Rejected::Trap("repeated-segment"));
+        return Err(Rejected::Trap(Trap::RepeatedSegment));
     }
     // The host may have become longer: `1..` is the address 0.0.0.1.
     if url.as_str().len() > limits.max_length {
-        return Err(Rejected::Trap("url-length"));
+        return Err(Rejected::Trap(Trap::Length));
     }
     Ok(url)
 }
@@ -297,21 +331,21 @@ mod tests {
         assert_eq!(normal("mailto:a@b.example"), Err(Rejected::Scheme));
         assert_eq!(normal("file:///etc/passwd"), Err(Rejected::Scheme));
         let long = format!("http://a.example/{}", "x".repeat(3000));
-        assert_eq!(normal(&long), Err(Rejected::Trap("url-length")));
+        assert_eq!(normal(&long), Err(Rejected::Trap(Trap::Length)));
         let grows = format!("http://1../{}", "x".repeat(2037));
-        assert_eq!((grows.len(), normal(&grows)), (2048, Err(Rejected::Trap("url-length"))));
+        assert_eq!((grows.len(), normal(&grows)), (2048, Err(Rejected::Trap(Trap::Length))));
         assert_eq!(normal("http://1../x").as_deref(), Ok("http://0.0.0.1/x"));
         assert_eq!(
             normal("http://a.example/a/b/a/b/a/b/a/b"),
-            Err(Rejected::Trap("repeated-segment"))
+            Err(Rejected::Trap(Trap::RepeatedSegment))
         );
         let deep =
             format!("http://a.example/{}", (0..40).map(|i| format!("{i}/")).collect::<String>());
-        assert_eq!(normal(&deep), Err(Rejected::Trap("path-segments")));
+        assert_eq!(normal(&deep), Err(Rejected::Trap(Trap::Segments)));
         let query: String = (0..20).map(|i| format!("p{i}=1&")).collect();
         assert_eq!(
             normal(&format!("http://a.example/?{query}")),
-            Err(Rejected::Trap("query-parameters"))
+            Err(Rejected::Trap(Trap::Parameters))
         );
     }
 
@@ -326,7 +360,7 @@ mod tests {
         let most = limit * WITH_IDLE;
         assert_eq!(with(most, 0).as_deref(), Ok("http://a.example/"));
         assert!(with(most - limit, limit).unwrap().ends_with("&p15"));
-        let refused = Err(Rejected::Trap("query-parameters"));
+        let refused = Err(Rejected::Trap(Trap::Parameters));
         assert_eq!(with(most + 1, 0), refused);
         assert_eq!(with(most - limit - 1, limit + 1), refused);
         assert_eq!(normal(&format!("http://a.example/?{}", "&".repeat(most))), refused);
@@ -346,7 +380,7 @@ mod tests {
             "http://a.example/cal?month=3&year=2147",
             "http://a.example/cal?date=2050-1-1",
         ] {
-            assert_eq!(normal(url), Err(Rejected::Trap("calendar")), "{url}");
+            assert_eq!(normal(url), Err(Rejected::Trap(Trap::Calendar)), "{url}");
         }
         for url in [
             "http://a.example/archives/1865/4/15/",

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
     Again, ComparedTexts, Comparison, Digests, Extent, Findings, InReference, LogCounts, PageMeta,
-    References, Rows, SiteStore, SkipReason, Skipped, TextCache, TextChange, TextStore,
+    References, Rows, SiteStore, SkipCause, SkipReason, Skipped, TextCache, TextChange, TextStore,
     site_of_key, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
@@ -347,14 +347,19 @@ impl Committer {
     }
 
     /// Logs a URL that was not fetched or not used.
-    pub(crate) fn skip(&mut self, url: &str, reason: SkipReason, detail: &str) -> Result<()> {
-        self.skip_line(&Skipped::new(format_time(SystemTime::now()), url, reason, detail))
+    pub(crate) fn skip(
+        &mut self,
+        url: &str,
+        cause: impl Into<SkipCause>,
+        detail: &str,
+    ) -> Result<()> {
+        self.skip_line(&Skipped::new(format_time(SystemTime::now()), url, cause, detail))
     }
 
     /// Logs a URL that rules refuse.
     pub(crate) fn skip_refused(&mut self, skip: Skip) -> Result<()> {
-        let Skip { url, reason, detail, depth, sitemap, again, rule, from } = skip;
-        let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
+        let Skip { url, cause, detail, depth, sitemap, again, rule, from } = skip;
+        let line = Skipped::new(format_time(SystemTime::now()), url, cause, detail);
         let flag = if rule.is_some() { Some("--rules".to_owned()) } else { line.flag.clone() };
         let from = from.into_iter().map(String::from).collect();
         self.skip_line(&Skipped { depth, sitemap, again, rule, flag, from, ..line })

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use hapax_data::{MAX_RECORD, SkipReason};
+use hapax_data::{MAX_RECORD, SkipCause, SkipReason};
 use hapax_fetch::{Limits, Response, decode_bytes_within};
 use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_date};
 use url::Url;
@@ -74,15 +74,15 @@ impl Iterator for Records {
 pub struct Refused {
     /// Its URL, as far as it has one.
     pub url: String,
-    /// The reason.
-    pub reason: SkipReason,
+    /// The reason, and the limit that it exceeds.
+    pub cause: SkipCause,
     /// The reason in words.
     pub detail: String,
 }
 
 impl Refused {
-    pub(crate) fn new(url: &Url, reason: SkipReason, detail: impl Into<String>) -> Self {
-        Self { url: url.to_string(), reason, detail: detail.into() }
+    pub(crate) fn new(url: &Url, cause: impl Into<SkipCause>, detail: impl Into<String>) -> Self {
+        Self { url: url.to_string(), cause: cause.into(), detail: detail.into() }
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
     let Ok(url) = Url::parse(target) else {
         let url = target.chars().take(MAX_TARGET).collect();
         let detail = "the record has no valid URL".to_owned();
-        return Err(Refused { url, reason: SkipReason::Protocol, detail });
+        return Err(Refused { url, cause: SkipReason::Protocol.into(), detail });
     };
     if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo" | "urn") {
         // DNS look-ups, and logs and settings of the archiver.
@@ -130,7 +130,7 @@ pub(crate) fn time(record: &Record) -> SystemTime {
 /// The reason why it is not a page.
 pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     let url = target(&record)?;
-    let refused = |reason, detail| Err(Refused::new(&url, reason, detail));
+    let refused = |reason: SkipReason, detail: String| Err(Refused::new(&url, reason, detail));
     // The block was not read.
     let length = record.header("content-length").and_then(|l| l.parse::<u64>().ok());
     if let Some(length) = length.filter(|length| *length > most(limits)) {
@@ -171,7 +171,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     let encoding = header("content-encoding").unwrap_or_default();
     let body = match decode_bytes_within(&raw, &encoding, limits) {
         Ok(body) => body,
-        Err(error) => return refused(error.kind().into(), error.to_string()),
+        Err(error) => return Err(Refused::new(&url, &error, error.to_string())),
     };
     let mut response = Response::stored(url.clone(), status, headers, raw);
     response.body = body;

@@ -176,7 +176,7 @@ impl Writer {
         let learnt = self.url_rules.left_out().into_iter().chain(self.patterns.left_out());
         let learnt = learnt.chain(self.calendars.left_out());
         let removed: Vec<_> = self.removed.left_out().map(|line| (line, None)).collect();
-        let flag = SkipReason::DustRule.flag("").map(str::to_owned);
+        let flag = SkipReason::DustRule.flag().map(str::to_owned);
         let learnt = learnt.map(|line| (line, flag.clone()));
         for (left_out, flag) in learnt.chain(removed) {
             let url = left_out.example.as_str();

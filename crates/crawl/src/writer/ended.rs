@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hapax_data::{Again, SkipReason};
+use hapax_data::{Again, SkipCause, SkipReason};
 use hapax_frontier::{End, Entry, EntryKind, Fault, HostAnswer, Lease};
 use hapax_url::Applied;
 use url::Url;
@@ -19,12 +19,12 @@ impl Writer {
     pub(super) fn skipped(
         &mut self,
         lease: &Lease,
-        reason: SkipReason,
+        cause: SkipCause,
         detail: String,
     ) -> Result<End> {
         if lease.entry.kind != EntryKind::Probe {
             self.stats.host_failed(&lease.host);
-            self.committer.skip_refused(Skip::of_lease(&lease.entry, reason, detail))?;
+            self.committer.skip_refused(Skip::of_lease(&lease.entry, cause, detail))?;
         }
         Ok(End::Done)
     }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use crate::blank::BlankPages;
 use crate::error::Result;
-use hapax_data::SkipReason;
+use hapax_data::{Limit, SkipCause, SkipReason};
 use hapax_frontier::{End, Entry, EntryKind, Frontier, Lease, LeaseCounts};
 use hapax_url::normalize;
 use tokio::sync::mpsc;
@@ -120,7 +120,7 @@ fn is_answer(lease: &Lease, result: &LeaseResult) -> bool {
         | LeaseResult::Redirect { .. }
         | LeaseResult::Gone { .. }
         | LeaseResult::Unchanged { .. } => true,
-        LeaseResult::Skip { reason, .. } => matches!(
+        LeaseResult::Skip { cause: SkipCause { reason, .. }, .. } => matches!(
             reason,
             SkipReason::Http4xx
                 | SkipReason::HttpOther
@@ -384,7 +384,7 @@ impl Writer {
     fn handle(&mut self, lease: &mut Lease, result: LeaseResult) -> Result<End> {
         match result {
             LeaseResult::Quiet => Ok(End::Done),
-            LeaseResult::Skip { reason, detail } => self.skipped(lease, reason, detail),
+            LeaseResult::Skip { cause, detail } => self.skipped(lease, cause, detail),
             LeaseResult::Unread { why, bytes } => self.unread(lease, &why, bytes),
             LeaseResult::Defer { reason, detail, fault } => {
                 self.deferred(lease, reason, &detail, fault)
@@ -512,8 +512,8 @@ impl Writer {
 
     /// Queues the links of a page, and logs the parts that were not read.
     fn links_of(&mut self, page: &PageWork, entry: &Entry) -> Result<()> {
-        if let Some(limit) = page.document.truncated {
-            self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
+        if let Some(cut) = page.document.truncated {
+            self.committer.skip(page.url.as_str(), Limit::from(cut), cut.as_str())?;
         }
         if page.response.ended_early {
             let detail = "body ended early";
@@ -524,7 +524,7 @@ impl Writer {
                 "{} links of this page: beyond --max-links, or longer than twice --max-url-length",
                 page.document.links_left_out
             );
-            self.committer.skip(page.url.as_str(), SkipReason::Links, &detail)?;
+            self.committer.skip(page.url.as_str(), Limit::PageLinks, &detail)?;
         }
         if page.document.robots.nofollow {
             self.not_followed(page, "the page asks not to follow its links")?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use crate::error::Result;
-use hapax_data::SitemapPart;
 use hapax_data::SkipReason;
+use hapax_data::{Limit, SitemapPart, SkipCause};
 use hapax_fetch::Sitemap;
 use hapax_frontier::{Entry, EntryKind};
 use hapax_url::{Rejected, normalize};
@@ -76,18 +76,24 @@ impl Writer {
                      long, or no address of the web"
                 ),
             };
-            self.not_all_read(from, SkipReason::Links, &detail)?;
+            let limit = (beyond > 0).then_some(Limit::SitemapUrls);
+            self.not_all_read(from, SkipCause { reason: SkipReason::Links, limit }, &detail)?;
         }
         if sitemap.cut {
             let detail = "a sitemap: larger than --max-sitemap, or damaged";
-            self.not_all_read(from, SkipReason::CutShort, detail)?;
+            self.not_all_read(from, Limit::Sitemap, detail)?;
         }
         Ok(())
     }
 
     /// Logs that a limit cut a sitemap. A wider limit reads it again.
-    fn not_all_read(&mut self, map: &Entry, reason: SkipReason, detail: &str) -> Result<()> {
-        let skip = Skip::new(map.url.clone(), reason, detail);
+    fn not_all_read(
+        &mut self,
+        map: &Entry,
+        cause: impl Into<SkipCause>,
+        detail: &str,
+    ) -> Result<()> {
+        let skip = Skip::new(map.url.clone(), cause, detail);
         self.committer.skip_refused(Skip { sitemap: Some(SitemapPart::Entries), ..skip })
     }
 
@@ -131,8 +137,8 @@ impl Writer {
         let map = match normalize(map, &self.rules.limits) {
             Ok(map) => map,
             Err(Rejected::Scheme) => return Admission::NoWebAddress,
-            Err(Rejected::Trap(what)) => {
-                let skip = Skip::new(map.clone(), SkipReason::Trap, what);
+            Err(Rejected::Trap(trap)) => {
+                let skip = Skip::new(map.clone(), Limit::from(trap), trap.as_str());
                 return Admission::Refused(Skip { sitemap: Some(SitemapPart::Whole), ..skip });
             }
         };
@@ -179,7 +185,7 @@ impl Refused {
             let skip = Skip { from: Some(from.clone()), ..skip };
             self.lines += u64::from(writer.refuse(skip)?);
         } else {
-            *self.rest.entry(skip.reason).or_default() += 1;
+            *self.rest.entry(skip.cause.reason).or_default() += 1;
         }
         Ok(())
     }

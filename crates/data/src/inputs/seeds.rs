@@ -8,7 +8,7 @@ use hapax_url::{Rejected, UrlLimits, normalize};
 use url::Url;
 
 use crate::error::{Error, Result};
-use crate::reason::SkipReason;
+use crate::limit::Limit;
 
 const MAX_BYTES: u64 = 1 << 30;
 const SHOWN: usize = 100;
@@ -76,7 +76,7 @@ pub fn parse_seeds(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url
         let url = normalize(&url, limits).map_err(|why| match why {
             Rejected::Scheme => bad("is no http or https URL that can be crawled"),
             Rejected::Trap(why) => {
-                let flag = SkipReason::Trap.flag(why).unwrap_or("the limit of URLs");
+                let flag = Limit::from(why).flag();
                 bad(&format!("would be left out as a trap ({why}): raise {flag}, or leave it out"))
             }
         })?;
