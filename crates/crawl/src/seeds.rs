@@ -29,10 +29,12 @@ pub struct FailedSeed {
 }
 
 impl FailedSeed {
-    /// Returns when the seed is requested again, and which flags accept a refused certificate.
+    /// Returns when the seed is requested again, and which flags accept a certificate.
     pub fn describe_again(&self) -> String {
-        let is_certificate = self.reason == SkipReason::Tls && self.detail.contains("certificate");
-        let flags = if is_certificate { "; --ca FILE or --insecure HOST accepts it" } else { "" };
+        let flags = match self.reason {
+            SkipReason::Tls => "; --ca FILE or --insecure HOST accepts its certificate",
+            _ => "",
+        };
         format!("{}{flags}", self.again.describe())
     }
 }
