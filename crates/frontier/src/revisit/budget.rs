@@ -13,7 +13,7 @@ const STEPS: u32 = 16;
 /// The largest value of a visit in seconds; beyond it no page deserves a visit earlier than [`Pace::max`].
 const MOST: f64 = 1e9;
 /// Largest share of the budget for tests of pages in doubt.
-const TESTS: f64 = 0.2;
+const TESTS: f64 = 0.3;
 /// Rounds of fitting value and tests to each other.
 const ROUNDS: u32 = 3;
 
@@ -21,7 +21,7 @@ impl Pace {
     /// Returns the pace at which pages take `budget` visits per second, tests included. Without tests it takes at most
     /// the budget; its value is 0 if the budget suffices for any.
     ///
-    /// Tests of pages in doubt take at most a fifth of the budget. Those come first that few tests decide: tests of
+    /// Tests of pages in doubt take at most three tenths of the budget. Those come first that few tests decide: tests of
     /// all pages at once would all come too late to tell anything.
     ///
     /// # Complexity
