@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 use crate::helpers::article;
 use crate::refusals::{server, status};
@@ -264,6 +265,8 @@ fn a_line_that_a_later_fetch_has_cured_says_so() {
     let (logged, next) = rows();
     assert!(logged.ends_with("status 403") && next.is_some(), "{logged} {next:?}");
     well.store(true, SeqCst);
+    // Both times are whole seconds.
+    std::thread::sleep(Duration::from_millis(1100));
     assert_eq!(code(&bench.crawl(&seeds, &["--retry", "http-4xx"])), 0);
     let (logged, next) = rows();
     assert!(logged.ends_with("status 403; fetched since then"), "{logged}");

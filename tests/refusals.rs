@@ -363,7 +363,10 @@ fn a_refused_certificate_is_named_with_the_flags_that_accept_it_and_they_lift_it
         let failed = &bench.summary()["failed_seeds"][0];
         assert_eq!((&failed["reason"], &failed["again"]), (&"tls".into(), &"seed".into()));
         let screen = text(&output.stdout);
-        assert!(screen.contains("; --ca FILE or --insecure HOST accepts its certificate"), "{screen}");
+        assert!(
+            screen.contains("; --ca FILE or --insecure HOST accepts its certificate"),
+            "{screen}"
+        );
         let explained = bench.run(&["explain", &seed[0]]);
         assert!(explained.contains("--insecure or --ca accept its certificate"), "{explained}");
         let output = bench.crawl(&seed, &flags);

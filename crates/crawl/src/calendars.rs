@@ -3,6 +3,7 @@
 //! adds to the number of empty ones that are allowed, and its links are always followed.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 
 use hapax_frontier::Frontier;
 use hapax_page::{Dateless, url_without_dates};
@@ -36,9 +37,13 @@ struct Calendar {
 }
 
 impl Calendar {
+    fn is_empty(&self, dateless: Option<u64>) -> bool {
+        dateless.is_some_and(|text| self.texts.contains(&text))
+    }
+
     /// Adds a page. Returns whether it differs from an earlier one in dates only.
     fn add(&mut self, dateless: Option<u64>) -> bool {
-        let is_empty = dateless.is_some_and(|text| self.texts.contains(&text));
+        let is_empty = self.is_empty(dateless);
         if is_empty {
             self.empty = self.empty.saturating_add(1);
         } else {
@@ -70,6 +75,10 @@ impl Calendar {
     }
 }
 
+fn note_key(site: &str, url: u64) -> String {
+    format!("{site} {url:016x}")
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Calendars {
     /// By site and URL without dates.
@@ -79,31 +88,40 @@ pub(crate) struct Calendars {
 }
 
 impl Calendars {
-    /// Adds a page. Returns whether it belongs to a calendar of which there were enough empty pages, as this one is.
-    ///
-    /// # Errors
-    /// An error of the frontier.
-    pub(crate) fn saw(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<bool> {
-        let Some(Dateless { url, text }) = page.dateless else { return Ok(false) };
-        let note_key = format!("{} {url:016x}", page.site);
+    fn calendar(&mut self, frontier: &dyn Frontier, site: &str, url: u64) -> Result<&mut Calendar> {
         if self.calendars.len() >= MAX_CALENDARS {
             self.calendars.clear();
         }
-        let key = (page.site.clone(), url);
-        if !self.calendars.contains_key(&key) {
-            let note = match text {
-                Some(_) => frontier.note_of(&note_key, NOTE)?,
-                None => None,
-            };
-            let calendar = note.and_then(|note| Calendar::read(&note)).unwrap_or_default();
-            self.calendars.insert(key.clone(), calendar);
+        Ok(match self.calendars.entry((site.to_owned(), url)) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(place) => {
+                let note = frontier.note_of(&note_key(site, url), NOTE)?;
+                place.insert(note.and_then(|note| Calendar::read(&note)).unwrap_or_default())
+            }
+        })
+    }
+
+    /// Adds a page that no earlier run has read.
+    ///
+    /// # Errors
+    /// An error of the frontier.
+    pub(crate) fn add(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<()> {
+        let Some(Dateless { url, text }) = page.dateless else { return Ok(()) };
+        let calendar = self.calendar(frontier, &page.site, url)?;
+        if calendar.add(text) {
+            frontier.note(&note_key(&page.site, url), NOTE, calendar.note());
         }
-        let calendar = self.calendars.entry(key).or_default();
-        let is_empty = calendar.add(text);
-        if is_empty {
-            frontier.note(&note_key, NOTE, calendar.note());
-        }
-        Ok(is_empty && calendar.has_enough())
+        Ok(())
+    }
+
+    /// Returns whether a page is an empty one of a calendar that had enough of them.
+    ///
+    /// # Errors
+    /// An error of the frontier.
+    pub(crate) fn has_enough(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<bool> {
+        let Some(Dateless { url, text: Some(text) }) = page.dateless else { return Ok(false) };
+        let calendar = self.calendar(frontier, &page.site, url)?;
+        Ok(calendar.is_empty(Some(text)) && calendar.has_enough())
     }
 
     /// Returns whether a link of an empty page leads to another page of its calendar, and counts it.

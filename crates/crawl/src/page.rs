@@ -95,7 +95,7 @@ impl PageWork {
             false => document.other_text(),
         };
         let blank = document.images.is_empty() && document.shows_nothing();
-        let dateless = Dateless::of(&url, &document, &evidence.comparison_text.text);
+        let dateless = Dateless::of(&url, &document);
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } =
             &mut evidence.comparison_text.features;

@@ -15,7 +15,8 @@ pub(super) fn read(url: &Url, response: &Response, limits: &SitemapLimits) -> Op
     if url.path() == "/robots.txt" {
         let rules = Robots::parse(&response.body, "");
         let maps = rules.sitemaps.iter().filter_map(|text| url.join(text).ok());
-        return Some(Sitemap { maps: maps.take(limits.max_urls).collect(), ..Sitemap::default() });
+        let maps = maps.take(limits.max_urls).collect();
+        return Some(Sitemap { maps, is_list: true, ..Sitemap::default() });
     }
     let is_text = response.content_type().is_none_or(|kind| kind.starts_with("text/plain"));
     let is_list =

@@ -1,9 +1,11 @@
 //! The text of a page without its dates: equal for the months of a calendar without events.
 
+use std::borrow::Cow;
+
 use hapax_extract::{Document, for_each_word};
 use url::Url;
 
-use crate::difference::{PartKind, changing, is_number, kind_of_line};
+use crate::difference::{changing, is_number};
 use crate::evidence::HASH;
 
 /// Maximum length of such a text in bytes. A page with more has something to say.
@@ -23,25 +25,28 @@ pub struct Dateless {
 }
 
 impl Dateless {
-    /// Returns `None` if the URL has neither dates nor numbers. `text` is the text of the page for comparisons.
+    /// Returns `None` if the URL has neither dates nor numbers.
     ///
     /// # Complexity
     /// Linear in the names; of a page with a date in them, linear in its text and its links.
-    pub fn of(url: &Url, document: &Document, text: &str) -> Option<Self> {
-        let url = url_without_dates(url)?;
-        // Without a text, nothing is known of what the page has besides dates.
-        let text = if text.is_empty() { None } else { hash_without_dates(document, text) };
-        Some(Self { url, text })
+    pub fn of(url: &Url, document: &Document) -> Option<Self> {
+        Some(Self { url: url_without_dates(url)?, text: hash_without_dates(document) })
     }
 }
 
 /// Returns a hash of the words, images and links of a page without dates, counters and days of the month; `None` if its
 /// names have no date, or if it has a long text or many links. Pages with equal hashes differ in dates only.
-fn hash_without_dates(document: &Document, text: &str) -> Option<u64> {
+fn hash_without_dates(document: &Document) -> Option<u64> {
     let mut words = Undated::default();
     words.add(&document.title);
     words.add(&document.heading);
-    if !words.dated || text.len() > MAX_TEXT || document.links.len() > MAX_LINKS {
+    if !words.dated || document.links.len() > MAX_LINKS {
+        return None;
+    }
+    // Headlines of an archive may be outside the main text.
+    let text = document.visible();
+    // Without a text, nothing is known of what the page has besides dates.
+    if text.is_empty() || text.len() > MAX_TEXT {
         return None;
     }
     text.lines().for_each(|line| words.add(line));
@@ -67,10 +72,6 @@ impl Undated {
         let mut words: Vec<String> = Vec::new();
         for_each_word(line, |word| words.push(word.to_owned()));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if kind_of_line(words.iter().copied()) == Some(PartKind::Date) {
-            self.dated = true;
-            return;
-        }
         if let [day] = words[..]
             && day.parse().is_ok_and(|day: u32| day <= LAST_DAY)
         {
@@ -90,7 +91,7 @@ impl Undated {
 /// Returns the words of a URL without numbers and names of months and days, and whether it had any.
 fn undated(url: &Url) -> (String, bool) {
     let (mut out, mut dated) = (String::new(), false);
-    for_each_word(url.as_str(), |word| {
+    for_each_word(&percent_decoded(url.as_str()), |word| {
         if is_number(word) || changing(&[word]).contains(&true) {
             dated = true;
         } else {
@@ -99,6 +100,23 @@ fn undated(url: &Url) -> (String, bool) {
         }
     });
     (out, dated)
+}
+
+/// Decodes percent-encoding (RFC 3986, section 2.1): its digits are no numbers, and months may be in any script.
+fn percent_decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let digits = after.first_chunk::<2>().filter(|_| *byte == b'%');
+        let decoded = digits
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(decoded.unwrap_or(*byte));
+        rest = if decoded.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 /// Returns a hash of a URL without numbers and names of months and days; `None` if it has none. URLs of one calendar
@@ -118,7 +136,7 @@ mod tests {
         let base = Url::parse("http://a.example/").unwrap();
         let page = format!("<title>Town</title><main>{body}</main>");
         let document = extract(&base, Some("text/html"), page.as_bytes(), &Limits::default());
-        hash_without_dates(&document, &document.visible())
+        hash_without_dates(&document)
     }
 
     #[test]
@@ -133,6 +151,8 @@ mod tests {
         }
         assert_ne!(hash("/events/2031/07/?view=day-list"), first);
         assert_eq!(hash("/events?view=all"), None);
+        assert_eq!(hash("/%D0%BF%D0%BE?x=%"), None, "the digits of an encoded letter");
+        assert_eq!(hash("/m%C3%A4rz/x"), hash("/april/x"));
     }
 
     #[test]
@@ -150,6 +170,7 @@ mod tests {
         let other = "<h1>July 2031</h1><p>There are no events for July 2031.</p>";
         for more in [
             "<p>The fair</p>",
+            "<p>12 July 2031 Jazz night</p>",
             "<p>12.50 Euro</p>",
             "<a href=/fair>x</a>",
             "<img src=/2031/07.jpg>",
@@ -157,6 +178,8 @@ mod tests {
         ] {
             assert_ne!(hash(&format!("{other}{more}")), hash(other), "{more}");
         }
+        let event = |name: &str| hash(&format!("{other}<p>12 July 2031 {name}</p>"));
+        assert_ne!(event("Jazz night"), event("Summer fair"));
         let image = |number: u32| hash(&format!("{other}<img src=/{number}.jpg>"));
         assert_ne!(image(1), image(2));
         assert_eq!(hash("<h1>Screws 4 x 40</h1><p>Box of 200 pieces</p>"), None);

@@ -1,6 +1,6 @@
 //! Evidence from duplicates and kept pages: which parts of a site's URLs matter.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use hapax_page::HASH;
@@ -28,7 +28,7 @@ const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
 const MAX_QUERIES: usize = 4;
-/// Maximum number of sets of parameters that differ together.
+/// Maximum number of sets of parameters that differ together, in duplicates and in kept pages.
 const MAX_TOGETHER: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl Evidence {
     /// Returns whether parameters that always differ together do not change the page.
     fn suffices_together(&self) -> bool {
         let needed = if self.kept.len() < KEPT_PAGES { OF_FEW } else { ALONE };
-        self.values.len() >= VALUES && self.alone >= needed && self.others == 0
+        self.values.len() >= VALUES && self.alone >= needed
     }
 
     fn suffices(&self, part: &Part) -> bool {
@@ -85,6 +85,8 @@ pub(super) struct Learning {
     evidence: HashMap<Part, Evidence>,
     /// Evidence of parameters that differ together, by their names.
     together: BTreeMap<Vec<String>, Evidence>,
+    /// The sets of parameters in which kept pages differ.
+    distinguishing: BTreeSet<BTreeSet<String>>,
     /// The value of a part, by the hash of the rest of the URL.
     values: HashMap<u64, u64>,
     /// Kept pages by the hash of host and path.
@@ -106,6 +108,7 @@ impl Learning {
     pub(super) fn size(&self) -> usize {
         self.evidence.len()
             + self.together.len()
+            + self.distinguishing.len()
             + self.values.len()
             + self.queries.len() * MAX_QUERIES
             + self.pages.len()
@@ -162,13 +165,18 @@ impl Learning {
         }
         let values: Vec<String> = differing.parts.iter().map(|part| address.value(part)).collect();
         let value = hash(&values.iter().map(String::as_str).collect::<Vec<_>>());
+        // Pages that differ in some of these parameters only are different pages. Beyond the limit any may be.
+        let is_subset = |set: &BTreeSet<String>| set.iter().all(|name| names.contains(name));
+        let distinguish =
+            self.distinguishing.len() >= MAX_TOGETHER || self.distinguishing.iter().any(is_subset);
+        if distinguish {
+            return Vec::new();
+        }
         let evidence = self.together.entry(names).or_default();
         evidence.alone = evidence.alone.saturating_add(1);
         evidence.add(kept, value);
         let suffices = evidence.suffices_together();
-        let learnt = differing.parts.iter().filter(|part| {
-            suffices && self.evidence.get(part).is_none_or(|single| single.others == 0)
-        });
+        let learnt = differing.parts.iter().filter(|_| suffices);
         learnt.map(|part| (part.clone(), evidence.clone())).collect()
     }
 
@@ -217,10 +225,8 @@ impl Learning {
         let known = self.queries.entry(hash(&[&stripped.host, &path])).or_default();
         for other in known.iter() {
             let names = stripped.differing_parameters(other);
-            for (together, evidence) in &mut self.together {
-                if names.iter().all(|name| together.contains(name)) {
-                    evidence.others = evidence.others.saturating_add(1);
-                }
+            if self.distinguishing.len() < MAX_TOGETHER && !names.is_empty() {
+                self.distinguishing.insert(names.clone());
             }
             let alone = names.len() == 1;
             for name in names {

@@ -35,8 +35,10 @@ const FIRST: &str = "url-first";
 const SAMPLE: &str = "url-sample";
 /// Name of the note with the depth of a URL that was queued before a rule excluded it.
 const LEFT_OUT: &str = "url-left-out";
-/// Maximum number of evidence entries of all sites, of about 64 bytes and names. Beyond it evidence is dropped.
+/// Maximum number of evidence entries of all sites, of about 64 bytes and names. Beyond it all evidence is dropped.
 const MAX_ENTRIES: usize = 500_000;
+/// The same for one site, of which the evidence is dropped.
+const MAX_SITE_ENTRIES: usize = 100_000;
 const MAX_RULES: usize = 64;
 
 #[derive(Debug, Default)]
@@ -326,13 +328,17 @@ impl State {
         false
     }
 
-    /// Adds evidence of a site. Drops all evidence first if there is too much.
+    /// Adds evidence of a site. Drops evidence first if there is too much.
     fn learn<T>(&mut self, site: &str, add: impl FnOnce(&mut Learning) -> T) -> T {
         if self.entries > MAX_ENTRIES {
             self.learning.clear();
             self.entries = 0;
         }
         let learning = self.learning.entry(site.to_owned()).or_default();
+        if learning.size() > MAX_SITE_ENTRIES {
+            self.entries = self.entries.saturating_sub(learning.size());
+            *learning = Learning::default();
+        }
         let before = learning.size();
         let added = add(learning);
         self.entries += 1 + learning.size().saturating_sub(before);

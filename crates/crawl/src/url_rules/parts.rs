@@ -23,7 +23,7 @@ const UNNAMED: &str = "";
 const RANDOM: &str = "=random";
 /// Minimum number of digits in a random name, or of changes between letters and digits.
 const RANDOM_DIGITS: usize = 4;
-const RANDOM_CHANGES: usize = 2;
+const RANDOM_CHANGES: usize = 3;
 /// Lengths of the ending of a script's name.
 const ENDING: std::ops::RangeInclusive<usize> = 2..=5;
 
@@ -108,11 +108,25 @@ pub(super) fn name_of(pair: &str) -> &str {
     }
 }
 
+/// Returns whether a name is like `r81f3c`. The index of an array is no part of it: `filter[2026]`, `filter%5B2026%5D`.
 fn is_random(name: &str) -> bool {
+    let name = name.split(['[', '%']).next().unwrap_or_default();
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
-    let changes = name.as_bytes().windows(2);
-    let changes = changes.filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit());
+    let changes = name.as_bytes().windows(2).filter(|two| match two {
+        [one, next] => {
+            one.is_ascii_digit() && next.is_ascii_alphabetic()
+                || one.is_ascii_alphabetic() && next.is_ascii_digit()
+        }
+        _ => false,
+    });
     digits >= RANDOM_DIGITS || changes.count() >= RANDOM_CHANGES
+}
+
+/// Returns the parts that a parameter belongs to. Earlier versions learnt each name without a value, and each random one.
+fn parts_of(pair: &str) -> impl Iterator<Item = Part> {
+    let (general, own) = (name_of(pair), pair.split_once('=').map_or(pair, |(name, _)| name));
+    let former = Some(own).filter(|own| *own != general);
+    [Some(general), former].into_iter().flatten().map(|name| Part::Parameter(name.to_owned()))
 }
 
 /// Returns the words of a segment; nothing if it has one word or too many.
@@ -249,7 +263,7 @@ impl Address {
 
     /// Removes the parameters that `drops` names.
     pub(crate) fn drop_parameters(&mut self, drops: impl Fn(&Part) -> bool) {
-        self.pairs.retain(|pair| !drops(&Part::Parameter(name_of(pair).to_owned())));
+        self.pairs.retain(|pair| !parts_of(pair).any(|part| drops(&part)));
     }
 
     /// Returns the URL without the parts that `drops` selects, and these parts. Equivalent URLs have equal results.
@@ -281,7 +295,7 @@ impl Address {
             path.make_ascii_lowercase();
         }
         let mut pairs: Vec<&str> = self.pairs.iter().map(String::as_str).collect();
-        pairs.retain(|pair| !drop(Part::Parameter(name_of(pair).to_owned())));
+        pairs.retain(|pair| !parts_of(pair).any(&mut drop));
         if !pairs.is_sorted() && drop(Part::Order) {
             pairs.sort_unstable();
         }
@@ -321,6 +335,26 @@ mod tests {
     }
 
     #[test]
+    fn names_are_random_by_their_digits() {
+        for name in ["r81f3c", "x4711", "8a7b6c"] {
+            assert!(is_random(name), "{name}");
+        }
+        for name in
+            ["h2o", "tx_news_pi1[news]", "f[0]", "f[2026]", "filter%5B2026%5D", "utm_source", "q1"]
+        {
+            assert!(!is_random(name), "{name}");
+        }
+        // Rules of earlier versions.
+        for (pair, name) in [("print", "print"), ("r81f3c=1", "r81f3c"), ("print", "")] {
+            let drops = |part: &Part| *part == Part::Parameter(name.to_owned());
+            assert_eq!(
+                address(&format!("http://a.example/p?{pair}")).without(drops).0,
+                "a.example/p?"
+            );
+        }
+    }
+
+    #[test]
     fn a_url_without_a_part_is_the_same_for_each_value_of_it() {
         let visit = Part::Parameter("visit".to_owned());
         for (url, part, without) in [
@@ -336,7 +370,7 @@ mod tests {
             ("http://a.example/P/a?X=1", Part::Case, "a.example/p/a?X=1"),
             ("http://a.example/p?81f&x=1", Part::Parameter(UNNAMED.to_owned()), "a.example/p?x=1"),
             (
-                "http://a.example/p?x=1&r81f=2",
+                "http://a.example/p?x=1&r81f3c=2",
                 Part::Parameter(RANDOM.to_owned()),
                 "a.example/p?x=1",
             ),

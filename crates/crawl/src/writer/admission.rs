@@ -174,10 +174,12 @@ impl Writer {
     /// Logs one line for each rule that excluded URLs in this run.
     pub(crate) fn log_left_out(&mut self) -> Result<()> {
         let learnt = self.url_rules.left_out().into_iter().chain(self.patterns.left_out());
-        let learnt = learnt.chain(self.calendars.left_out());
         let removed: Vec<_> = self.removed.left_out().map(|line| (line, None)).collect();
         let flag = SkipReason::DustRule.flag().map(str::to_owned);
         let learnt = learnt.map(|line| (line, flag.clone()));
+        let calendars: Vec<_> =
+            self.calendars.left_out().into_iter().map(|line| (line, None)).collect();
+        let learnt = learnt.chain(calendars);
         for (left_out, flag) in learnt.chain(removed) {
             let url = left_out.example.as_str();
             let time = format_time(SystemTime::now());

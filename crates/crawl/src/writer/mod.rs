@@ -29,6 +29,7 @@ use url::Url;
 use crate::admission::Admission;
 use crate::calendars::Calendars;
 use crate::commit::Committer;
+use crate::commit::Outcome;
 use crate::control::Control;
 use crate::dropped_links::{Dropped, Source};
 use crate::feeds::{Feeds, OpenClaims};
@@ -474,6 +475,8 @@ impl Writer {
             return Ok(End::Done);
         }
         self.links_of(&page, entry)?;
+        // A recrawl reads pages again that were counted.
+        let mut is_new = !self.committer.look.on;
         if self.links_only {
             self.committer.unused(&page);
         } else if page.document.robots.noindex {
@@ -500,6 +503,10 @@ impl Writer {
             self.committer.check_validators(&page, &validators)?;
             self.check_claims(&page.url, &outcome)?;
             self.learn_urls(&page.url, &outcome)?;
+            is_new = !matches!(outcome, Outcome::Known);
+        }
+        if is_new {
+            self.calendars.add(&*self.frontier, &page)?;
         }
         if self.stats.host_pages(&lease.host) >= PROBE_AFTER
             && !self.links_only
@@ -532,7 +539,8 @@ impl Writer {
             let depth = entry.depth.saturating_add(1);
             let archived = self.archive && !self.links_only && !page.document.robots.noindex;
             self.dropped.source = Some(Source { page: page.url.clone(), archived });
-            let is_enough = self.calendars.saw(&*self.frontier, page)?;
+            let is_enough =
+                !self.committer.is_shared() && self.calendars.has_enough(&*self.frontier, page)?;
             for link in &page.document.links {
                 if is_enough && self.calendars.leaves_out(page, &link.url) {
                     continue;

@@ -35,7 +35,7 @@ impl<'b> Input<'b> {
             let is_gzip = body.fill_buf().is_ok_and(|head| head.starts_with(&[0x1f, 0x8b]));
             if is_gzip {
                 // One byte beyond the limit shows that it is longer.
-                let limited = MultiGzDecoder::new(body).take(max as u64 + 1);
+                let limited = MultiGzDecoder::new(body).take((max as u64).saturating_add(1));
                 body = Box::new(BufReader::with_capacity(BUFFER, limited));
             }
         }

@@ -75,7 +75,7 @@ fn is_of_date(mut word: &str) -> bool {
 }
 
 /// Returns whether a line consists of dates or a counter; `None` for any other line.
-pub(crate) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<PartKind> {
+pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<PartKind> {
     if words.clone().nth(LONGEST).is_some() {
         return None;
     }

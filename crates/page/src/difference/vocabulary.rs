@@ -2,8 +2,8 @@
 
 use hapax_extract::is_counting;
 
-/// Words in dates and times. Chinese and Japanese words are single characters. Words that are common in other sentences are
-/// not in it.
+/// Words in dates and times. Chinese and Japanese words are single characters. Some are common in other sentences too, so
+/// one alone is no date.
 const TIME: &[&str] = &[
     "abril",
     "ago",
