@@ -2,6 +2,7 @@
 //! 200, combinations of tags. Each crawl needs at most three requests a page and a hundred more, as in `traps`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
 use crate::helpers::plain;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
@@ -208,4 +209,42 @@ fn months_with_events_are_found_between_empty_ones() {
         "{line}"
     );
     assert!(line["count"].as_u64().unwrap() >= 2, "{line}");
+}
+
+#[test]
+fn a_recrawl_counts_no_month_twice() {
+    let months = Arc::new(AtomicI64::new(12));
+    let known = Arc::clone(&months);
+    let link =
+        |month: i64| format!("/events/{}/{:02}/", month.div_euclid(12), month.rem_euclid(12) + 1);
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            let month = || {
+                let mut parts = path.strip_prefix("/events/")?.split('/');
+                let year = parts.next()?.parse::<i64>().ok()?;
+                let month = year * 12 + parts.next()?.parse::<i64>().ok()? - 1;
+                (NOW..NOW + known.load(SeqCst)).contains(&month).then_some(month)
+            };
+            match (path, month()) {
+                ("/robots.txt", _) => plain(""),
+                (_, Some(month)) => month_page(month, false, link),
+                ("/", _) => html(format!("<p>{}</p><a href={}>events</a>", prose(1, 9), link(NOW))),
+                _ => missing(),
+            }
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    for _ in 0..5 {
+        assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    }
+    months.store(20, SeqCst);
+    let before = server.asked_all().len();
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    let asked = server.asked_all().split_off(before);
+    for month in NOW..NOW + 20 {
+        assert!(asked.contains(&link(month)), "{month} of {asked:?}");
+    }
 }

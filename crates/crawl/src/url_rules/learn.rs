@@ -290,3 +290,69 @@ impl Rule {
 }
 
 pub(super) type SiteRules = BTreeMap<Part, Rule>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Address {
+        Address::of(&Url::parse(url).unwrap()).unwrap()
+    }
+
+    /// Learns from kept pages, then from duplicates of the first of them. Returns the learnt parts.
+    fn learnt(kept: &[String], duplicates: impl Iterator<Item = String>) -> Vec<String> {
+        let mut learning = Learning::default();
+        for url in kept {
+            learning.kept(&Url::parse(url).unwrap(), &address(url));
+        }
+        let mut found = Vec::new();
+        for (number, url) in duplicates.enumerate() {
+            let (page, first) = (address(&url), address(&kept[number % kept.len()]));
+            let Some(differing) = page.differing(&first) else { continue };
+            let parts = learning.duplicate(&page, &differing, number as u64 % kept.len() as u64);
+            found.extend(parts.into_iter().map(|(part, _)| part.to_string()));
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn parameters_that_always_differ_together_are_learnt_unless_they_distinguish_pages() {
+        let item =
+            |id: u32, sort: u32| format!("http://a.example/i?id={id}&s={sort}&t={}", sort * 7);
+        let kept: Vec<String> = (0..20).map(|id| item(id, id)).collect();
+        let duplicates = || (0..40).map(|number| item(number % 20, 1000 + number));
+        assert_eq!(learnt(&kept, duplicates()), ["the parameter s", "the parameter t"]);
+        // Two pages differ in these parameters only.
+        let mut others = kept.clone();
+        others.push(item(0, 500));
+        assert_eq!(learnt(&others, duplicates()), [""; 0]);
+        // Articles that are gone answer with one page.
+        let article = |id: u32| format!("http://a.example/a?id={id}&title={}", id * 3);
+        let kept: Vec<String> = (0..20).map(article).collect();
+        assert_eq!(learnt(&kept, (0..40).map(|id| article(100 + id))), [""; 0]);
+    }
+
+    #[test]
+    fn evidence_is_bounded() {
+        let mut learning = Learning::default();
+        let name = |at: u64| -> String {
+            [at / 676, at / 26, at]
+                .iter()
+                .map(|part| char::from(b'a' + (part % 26) as u8))
+                .collect()
+        };
+        for number in 0..1000 {
+            let names: Vec<String> =
+                (0..4).map(|at| format!("{}={number}", name(number * 4 + at))).collect();
+            let url = format!("http://a.example/?{}", names.join("&"));
+            learning.kept(&Url::parse(&url).unwrap(), &address(&url));
+            let differing = address(&url).differing(&address("http://a.example/"));
+            let differing = differing.unwrap();
+            learning.duplicate(&address(&url), &differing, number);
+        }
+        assert_eq!(learning.distinguishing.len(), MAX_TOGETHER);
+        assert!(learning.together.len() <= MAX_TOGETHER);
+    }
+}
