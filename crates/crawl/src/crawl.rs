@@ -30,7 +30,6 @@ use crate::given::{Untried, lost_pages};
 use crate::host_rules::HostRules;
 use crate::identity::RulesIdentity;
 use crate::message::Message;
-use crate::missing::MissingPages;
 use crate::origins::Origins;
 use crate::patterns::Patterns;
 use crate::reach::Fetch;
@@ -426,7 +425,7 @@ fn writer_of(
         given_up_rules: url_rules.left_over(&**frontier)?,
         url_rules,
         removed: RemovedParameters::default(),
-        missing: MissingPages::default(),
+        missing: Default::default(),
         calendars: Default::default(),
         blank: BlankPages::default(),
         feeds,

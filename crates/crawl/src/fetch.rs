@@ -61,7 +61,7 @@ pub(super) async fn work(
                 let took = Duration::ZERO;
                 shared.frontier.free(&mut lease, HostAnswer::Answered { took }, Instant::now());
                 let detail = "a defect of this program, please report it".to_owned();
-                Ok(LeaseResult::Skip { cause: SkipReason::Extraction.into(), detail })
+                Ok(LeaseResult::skip(SkipReason::Extraction, detail))
             });
             // The commit thread releases pages when it counts them.
             let counted = matches!(worked, Ok(LeaseResult::Page(_) | LeaseResult::Unread { .. }));
@@ -124,7 +124,7 @@ fn unasked(
     detail: String,
 ) -> Worked {
     shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
-    Ok(LeaseResult::Skip { cause: cause.into(), detail })
+    Ok(LeaseResult::skip(cause, detail))
 }
 
 /// Knowledge of a task. Patterns were applied when the URL was queued; feeds are applied after robots.txt.
@@ -205,7 +205,7 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut LeaseSlot)
         }
         return match blocked {
             Blocked::Wait => Err(End::PutBack { wait: Duration::ZERO }),
-            Blocked::Skip(reason, detail) => Ok(LeaseResult::Skip { cause: reason.into(), detail }),
+            Blocked::Skip(reason, detail) => Ok(LeaseResult::skip(reason, detail)),
             Blocked::Defer(reason, detail, fault) => {
                 Ok(LeaseResult::Defer { reason, detail, fault })
             }
@@ -341,7 +341,7 @@ fn failed(
     if shared.frontier.free(lease, answer, Instant::now()) {
         detail.push_str(GIVEN_UP);
     }
-    Ok(LeaseResult::Skip { cause: error.into(), detail })
+    Ok(LeaseResult::skip(error, detail))
 }
 
 async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Worked {
@@ -396,7 +396,7 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
     };
     let nowhere =
         if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
-    Ok(LeaseResult::Skip { cause: reason.into(), detail: format!("status {status}{nowhere}") })
+    Ok(LeaseResult::skip(reason, format!("status {status}{nowhere}")))
 }
 
 /// Parses and extracts a response on the blocking pool.
@@ -437,10 +437,7 @@ async fn read(
         let max_body = shared.max_body;
         if response.body.len() > max_body {
             let detail = format!("over {max_body} bytes");
-            return (
-                LeaseResult::Skip { cause: SkipReason::TooLarge.into(), detail },
-                extractor.ok(),
-            );
+            return (LeaseResult::skip(SkipReason::TooLarge, detail), extractor.ok());
         }
         let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
         let with_text = !shared.links_only;
@@ -469,7 +466,7 @@ async fn read(
     .await;
     let (mut result, _extractor) = read.unwrap_or_else(|error| {
         let detail = error.to_string();
-        (LeaseResult::Skip { cause: SkipReason::Extraction.into(), detail }, None)
+        (LeaseResult::skip(SkipReason::Extraction, detail), None)
     });
     // Backpressure: reserve space in the commit queue before releasing the extractor permit. While the queue is full,
     // no further page is parsed.

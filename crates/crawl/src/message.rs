@@ -74,3 +74,9 @@ pub(super) enum LeaseResult {
         fault: Fault,
     },
 }
+
+impl LeaseResult {
+    pub(super) fn skip(cause: impl Into<SkipCause>, detail: String) -> Self {
+        Self::Skip { cause: cause.into(), detail }
+    }
+}
