@@ -10,8 +10,10 @@ use crate::buttons::is_in_sentence;
 use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
 pub(crate) use crate::elements::Tag;
-use crate::elements::{Attributes, Role, Shown, heading_level, is_custom, role, shown, tag};
-use crate::folded::{Folds, is_question_button};
+use crate::elements::{
+    Attributes, Role, Shown, heading_level, is_custom, is_table, role, shown, tag,
+};
+use crate::folded::{Folds, is_question_button, unfolds};
 use crate::kinds::Kinds;
 use crate::limits::Limits;
 use crate::line_numbers::LineNumbers;
@@ -430,10 +432,13 @@ impl Walk<'_> {
         let near = self.stack.iter().rev().filter_map(|at| self.page.elements.get(*at));
         let mut marks =
             std::iter::once(info).chain(near).map(|element| element.marks).take(FOLD_DEPTH);
+        let panel = attributes.role == Some("tabpanel");
         attributes.hidden
             && !info.waits
-            && !info.marks.has(Marks::NAVIGATION)
-            && (self.folds.has(attributes.id)
+            && (panel || !info.marks.has(Marks::NAVIGATION))
+            && (panel
+                || self.folds.has(attributes.id)
+                || unfolds(attributes)
                 || self.folds.follows(node)
                 || marks.any(|marks| marks.has(Marks::FOLD)))
     }
@@ -472,11 +477,11 @@ impl Walk<'_> {
             content,
             article: name == "article",
             header: name == "header",
-            table: name == "table",
+            table: is_table(name, attributes.role),
             waits,
             suspicious: false,
             depth: self.stack.len().min(usize::from(u16::MAX)) as u16,
-            tag: tag(name),
+            tag: tag(name, attributes.role),
             marks,
             names: written,
             signature: above.to_le_bytes().into_iter().fold(own, fnv),

@@ -7,6 +7,7 @@
 use url::Url;
 
 use crate::blocks::{Page, RawBlock};
+use crate::headings::keep_headings;
 use crate::measure::{Measure, measure};
 use crate::model::model;
 use crate::others::{comments, is_article, other_stories};
@@ -135,7 +136,8 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
             }
         }
     }
-    keep_as_one(page, votes, &barred, &mut keep);
+    keep_as_one(page, votes, &barred, expected, &mut keep);
+    keep_headings(page, votes, &barred, &mut keep);
     let confidence = model.expected_f1(&keep, scores, &sizes);
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));

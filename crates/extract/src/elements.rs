@@ -3,6 +3,8 @@
 use html5ever::local_name;
 use scraper::node::Element;
 
+use crate::styles::{is_animated, is_out_of_sight};
+
 const STRUCTURE_ROLES: &[&str] = &[
     "navigation",
     "banner",
@@ -102,6 +104,15 @@ pub(crate) fn role(element: &Element) -> Role {
     }
 }
 
+/// Roles of the cells of a table, and of a table (WAI-ARIA 1.2, section 5.3.3).
+const CELL_ROLES: [&str; 4] = ["cell", "gridcell", "rowheader", "columnheader"];
+const TABLE_ROLES: [&str; 2] = ["table", "grid"];
+
+/// Returns whether an element is a table.
+pub(crate) fn is_table(name: &str, role: Option<&str>) -> bool {
+    name == "table" || role.is_some_and(|role| TABLE_ROLES.contains(&role))
+}
+
 /// The block-level tags that the decision distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tag {
@@ -117,8 +128,10 @@ pub(crate) enum Tag {
     Definition = 8,
 }
 
-pub(crate) fn tag(name: &str) -> Tag {
+/// Returns the tag of an element; the role of a cell makes one.
+pub(crate) fn tag(name: &str, role: Option<&str>) -> Tag {
     match name {
+        _ if role.is_some_and(|role| CELL_ROLES.contains(&role)) => Tag::Cell,
         "p" => Tag::Paragraph,
         "li" => Tag::Item,
         "td" | "th" => Tag::Cell,
@@ -149,6 +162,7 @@ pub(crate) struct Attributes<'a> {
 impl<'a> Attributes<'a> {
     pub(crate) fn of(element: &'a Element) -> Self {
         let mut all = Self::default();
+        let mut invisible = false;
         for (name, value) in element.attrs() {
             match name {
                 "class" => all.class = value,
@@ -161,12 +175,14 @@ impl<'a> Attributes<'a> {
                 "data-toggle" | "data-bs-toggle" => all.opens |= value == "collapse",
                 "aria-hidden" => all.hidden |= value == "true",
                 "style" => {
-                    all.hidden |= declares(value, [b"display:none", b"visibility:hidden"]);
+                    all.hidden |= declares(value, [b"display:none"]) || is_out_of_sight(value);
+                    invisible = declares(value, [b"visibility:hidden"]);
                     all.breaks = declares(value, [b"display:block"]);
                 }
                 _ => {}
             }
         }
+        all.hidden |= invisible && !is_animated(all.class);
         all
     }
 }

@@ -56,6 +56,16 @@ fn is_question(node: NodeRef<'_, Node>) -> bool {
         || text.split_whitespace().count().max(wide) >= LEAST_WORDS
 }
 
+/// Parts of names of elements with the rest of a text.
+const REST: [&str; 4] = ["more-", "more_", "moretext", "spoiler"];
+
+/// Returns whether an element has the rest of a text, which a reader opens.
+pub(crate) fn unfolds(attributes: &Attributes<'_>) -> bool {
+    [attributes.class, attributes.id]
+        .into_iter()
+        .any(|names| names == "more" || REST.iter().any(|part| names.contains(part)))
+}
+
 /// The answers that buttons and other questions open.
 #[derive(Debug, Default)]
 pub(crate) struct Folds {

@@ -21,6 +21,7 @@ mod fold;
 mod folded;
 mod foreign;
 mod frequency;
+mod headings;
 mod kinds;
 mod lang;
 mod limits;

@@ -1,4 +1,4 @@
-//! Elements that a page's style sheets hide, by rules without media queries or states.
+//! Elements that a page's style sheets hide on a desktop, by rules without states.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -22,8 +22,31 @@ const MAX_OF_NAME: usize = 4;
 const MAX_CLASS: usize = 512;
 
 /// Parts of names of elements that a reader opens by a click: their text is text.
-const OPENED: [&str; 9] =
-    ["accordion", "answer", "collaps", "faq", "page", "panel", "slide", "tab", "toggle"];
+const OPENED: [&str; 12] = [
+    "accordion",
+    "answer",
+    "collaps",
+    "expand",
+    "faq",
+    "more",
+    "page",
+    "panel",
+    "slide",
+    "spoiler",
+    "tab",
+    "toggle",
+];
+/// Classes of elements that a script shows when they are scrolled to.
+const ANIMATED: [&str; 4] = ["elementor-invisible", "wow", "animated", "aos-init"];
+/// Classes for which a script is not running.
+const WITHOUT_SCRIPT: [&str; 2] = ["no-js", "nojs"];
+/// Parts of declarations that hide, and of those that move an element out of sight, to skip others.
+const HIDING: [&[u8]; 6] = [b"none", b"hidden", b"-999", b"-100", b"rect(", b"opacity"];
+const OUT_OF_SIGHT: [&[u8]; 4] = [b"-999", b"-100", b"rect(", b"height"];
+/// Width of a desktop in CSS pixels, for media queries and for classes of frameworks.
+const DESKTOP: f32 = 1280.0;
+/// Offset in pixels beyond which an element is off the screen.
+const OFF_SCREEN: f32 = -999.0;
 
 /// An element's tag, classes and id, as far as a selector names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -118,13 +141,12 @@ impl Styles {
             let sheet = sheet.get(..end).unwrap_or_default();
             let open = sheet.iter().position(|byte| *byte == b'>').map_or(sheet.len(), |at| at + 1);
             let (tag, css) = sheet.split_at(open);
-            // A sheet for print or for some screens only.
-            if memmem::find(tag, b"media").is_some() {
+            if !media_of(tag).is_none_or(|media| applies(&media)) {
                 continue;
             }
             let css = css.get(..css.len().min(left)).unwrap_or_default();
             left -= css.len();
-            if memmem::find(css, b"none").is_some() || memmem::find(css, b"hidden").is_some() {
+            if HIDING.iter().any(|part| memmem::find(css, part).is_some()) {
                 each_rule(&String::from_utf8_lossy(css), |selectors, declarations| {
                     styles.rule(selectors, declarations);
                 });
@@ -140,7 +162,8 @@ impl Styles {
                 let last = text.rsplit(' ').next().unwrap_or_default().to_ascii_lowercase();
                 OPENED.iter().any(|name| last.contains(name))
             };
-            if text.len() > MAX_SELECTOR || hides && opened() {
+            let no_script = || WITHOUT_SCRIPT.iter().any(|name| text.contains(name));
+            if text.len() > MAX_SELECTOR || hides && (opened() || no_script()) {
                 continue;
             }
             // A child is also a descendant.
@@ -194,7 +217,8 @@ impl Styles {
     pub(crate) fn hide(&self, element: &Element, node: NodeRef<'_, Node>) -> bool {
         let class = class_of(element);
         if !class.is_empty() && is_hidden_class(class) {
-            return true;
+            // A title that readers of the screen do not need names the page all the same.
+            return element.name() != "h1";
         }
         if self.by_name.is_empty() {
             return false;
@@ -211,8 +235,60 @@ impl Styles {
                 hidden = true;
             }
         }
-        hidden
+        hidden && !is_animated(class)
     }
+}
+
+/// Returns the `media` attribute of the start tag of a style sheet.
+fn media_of(tag: &[u8]) -> Option<String> {
+    let at = memmem::find(tag, b"media")?;
+    let value = String::from_utf8_lossy(tag.get(at..)?).into_owned();
+    let value = value.split_once('=')?.1.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let value = match quote {
+        Some(quote) => value.get(1..)?.split(quote).next()?,
+        None => value.split([' ', '>']).next()?,
+    };
+    Some(value.to_owned())
+}
+
+/// Returns whether a media query applies to a desktop; one with features other than the width does not.
+fn applies(query: &str) -> bool {
+    let query = query.to_ascii_lowercase();
+    query.split(',').any(|query| {
+        let mut parts = query.split(" and ").map(str::trim);
+        parts.all(|part| {
+            let feature = part.strip_prefix('(').and_then(|part| part.strip_suffix(')'));
+            let Some((name, value)) = feature.and_then(|feature| feature.split_once(':')) else {
+                return matches!(part, "" | "all" | "screen" | "only screen");
+            };
+            let Some(width) = pixels(value) else { return false };
+            match name.trim() {
+                "min-width" => width <= DESKTOP,
+                "max-width" => width >= DESKTOP,
+                _ => false,
+            }
+        })
+    })
+}
+
+/// Returns a length in pixels, at 16 pixels an `em`.
+fn pixels(value: &str) -> Option<f32> {
+    let value = value.trim();
+    let end = value.find(|c: char| c.is_ascii_alphabetic() || c == '%').unwrap_or(value.len());
+    let (number, unit) = value.split_at(end);
+    let number: f32 = number.trim().parse().ok()?;
+    let unit = unit.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    match unit {
+        "px" | "" => Some(number),
+        "em" | "rem" => Some(16.0 * number),
+        _ => None,
+    }
+}
+
+/// Returns whether an element with this class is shown by a script when it is scrolled to.
+pub(crate) fn is_animated(class: &str) -> bool {
+    class.split_ascii_whitespace().any(|name| ANIMATED.contains(&name))
 }
 
 fn class_of(element: &Element) -> &str {
@@ -224,7 +300,8 @@ fn hash(name: &str) -> u64 {
     FixedState::default().hash_one(name)
 }
 
-/// Calls `visit` with the selectors and the declarations of each rule outside of at-rules such as `@media`.
+/// Calls `visit` with the selectors and the declarations of each rule outside of at-rules, and of those within media
+/// queries that apply to a desktop.
 fn each_rule(css: &str, mut visit: impl FnMut(&str, &str)) {
     let (mut at, mut start) = (0, 0);
     // Number of open blocks within an at-rule.
@@ -253,8 +330,13 @@ fn each_rule(css: &str, mut visit: impl FnMut(&str, &str)) {
         let before = css.get(start..brace).unwrap_or_default();
         let before = before.rsplit_once("*/").map_or(before, |(_, after)| after);
         let before = before.rsplit_once(';').map_or(before, |(_, after)| after).trim();
-        if before.starts_with('@') {
-            depth = 1;
+        if let Some(rule) = before.strip_prefix('@') {
+            if rule.strip_prefix("media").is_some_and(applies) {
+                // Its end is read as that of a rule.
+                start = at;
+            } else {
+                depth = 1;
+            }
             continue;
         }
         let rest = css.get(at..).unwrap_or_default();
@@ -277,24 +359,89 @@ fn hides(declarations: &str) -> Option<bool> {
             _ => {}
         }
     }
-    result
+    if is_out_of_sight(declarations) { Some(true) } else { result }
 }
 
-/// Classes of common frameworks that hide an element at every width, until a script removes them.
+/// Returns whether declarations move an element off the screen, or leave no room for it.
+pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
+    let bytes = declarations.as_bytes();
+    if !OUT_OF_SIGHT.iter().any(|part| memmem::find(bytes, part).is_some()) {
+        return false;
+    }
+    let (mut flat, mut cut, mut away) = (false, false, false);
+    for declaration in declarations.split(';') {
+        let Some((name, value)) = declaration.split_once(':') else { continue };
+        let value = value.trim().to_ascii_lowercase();
+        match name.trim().to_ascii_lowercase().as_str() {
+            "left" | "right" | "top" | "text-indent" => {
+                away |= pixels(&value).is_some_and(|offset| offset <= OFF_SCREEN);
+            }
+            "clip" => away |= is_empty_clip(&value),
+            "height" => flat = pixels(&value) == Some(0.0),
+            "overflow" => cut |= value.starts_with("hidden"),
+            "opacity" => cut |= pixels(&value) == Some(0.0),
+            _ => {}
+        }
+    }
+    away || flat && cut
+}
+
+/// Returns whether a value of `clip` leaves at most a pixel, as frameworks do with text for screen readers.
+fn is_empty_clip(value: &str) -> bool {
+    let numbers = value.strip_prefix("rect(").and_then(|rest| rest.split(')').next());
+    numbers.is_some_and(|numbers| {
+        let mut numbers = numbers.split([',', ' ']).filter(|number| !number.is_empty());
+        numbers.all(|number| pixels(number).is_some_and(|size| size <= 1.0))
+    })
+}
+
+/// Classes of common frameworks that hide an element on a desktop, until a script removes them, and those of text for
+/// screen readers.
 fn is_hidden_class(class: &str) -> bool {
     let (mut hides, mut modal, mut fades) = (false, false, false);
+    // The width from which on the last class applies, of those that apply to a desktop.
+    let mut widest = 0;
     for name in class.split_ascii_whitespace() {
+        if let Some((width, shows)) = from_width(name) {
+            if width >= widest {
+                (widest, hides) = (width, !shows);
+            }
+            continue;
+        }
         match name {
-            "d-none" | "hidden" | "is-hidden" => hides = true,
+            "d-none" | "hidden" | "is-hidden" => hides |= widest == 0,
+            "visible-xs"
+            | "visible-sm"
+            | "hidden-lg"
+            | "show-for-small-only"
+            | "hide-for-large" => hides = true,
+            "visible-md" | "visible-lg" => return false,
+            "sr-only" | "visually-hidden" | "visuallyhidden" | "screen-reader-text"
+            | "screen-reader-only" | "element-invisible" | "a11y-hidden" => return true,
             "modal" => modal = true,
             "fade" => fades = true,
-            // Shown from some width on: `md:block`, `d-lg-flex`.
-            _ if name.contains(':') || name.starts_with("d-") => return false,
             "show" | "in" | "active" | "open" => return false,
             _ => {}
         }
     }
     hides || modal && fades
+}
+
+/// Reads a class that shows or hides from some width on, such as `md:block` and `d-lg-none`: the number of the width, and
+/// whether it shows.
+fn from_width(name: &str) -> Option<(usize, bool)> {
+    let (width, display) = match name.split_once(':') {
+        Some(parts) => parts,
+        None => name.strip_prefix("d-")?.split_once('-')?,
+    };
+    let width = ["sm", "md", "lg", "xl"].iter().position(|known| *known == width)? + 1;
+    let shows = match display {
+        "none" | "hidden" => false,
+        "block" | "flex" | "grid" | "inline" | "inline-block" | "inline-flex" | "contents"
+        | "table" | "table-cell" | "table-row" => true,
+        _ => return None,
+    };
+    Some((width, shows))
 }
 
 #[cfg(test)]
@@ -329,7 +476,13 @@ mod tests {
     fn rules_for_some_media_states_or_opened_elements_hide_nothing() {
         for css in [
             "@media print { .y{} .x { display: none } }",
+            "@media (max-width:767px){.x{display:none}}",
+            "@media (min-width:1920px){.x{display:none}}",
             "@media (max-width:1px){@supports (a:b){.x{display:none}}}",
+            "@media screen and (orientation:portrait){.x{display:none}}",
+            ".no-js .x{display:none}",
+            ".x{left:-10px;height:0;clip:rect(0,40px,0,0)}",
+            ".load-more .more-x,.x .spoiler{display:none}",
             ".x:not(.open){display:none}",
             ".js .x{display:none}",
             ".x + .x{display:none}",
@@ -342,17 +495,67 @@ mod tests {
             let wanted: &[&str] = if css.ends_with("none") { &["1"] } else { &[] };
             assert_eq!(hidden(&page), wanted, "{css}");
         }
-        assert!(hidden("<style media=print>.x{display:none}</style><p class=x>").is_empty());
+        for media in ["print", "'(max-width: 600px)'", "\"screen and (max-width:9em)\""] {
+            let page = format!("<style media={media}>.x{{display:none}}</style><p class=x>");
+            assert!(hidden(&page).is_empty(), "{media}");
+        }
+        let animated =
+            "<style>.wow,.x{visibility:hidden}</style><p id=1 class='wow x'><p id=2 class=x>";
+        assert_eq!(hidden(animated), ["2"]);
+    }
+
+    #[test]
+    fn rules_for_a_desktop_and_text_off_the_screen_hide() {
+        for css in [
+            "@media screen{.x{display:none}}",
+            "@media only screen and (min-width:48em){.y{color:red}.x{display:none}}",
+            "@media print,(min-width:768px){.x{display:none}}",
+            ".x{position:absolute;left:-9999px}",
+            ".x{text-indent:-999em}",
+            ".x{left:-10000px}",
+            ".x{clip:rect(0 0 0 0);width:1px}",
+            ".x{clip:rect(1px, 1px, 1px, 1px)}",
+            ".x{height:0;overflow:hidden}",
+            ".x{opacity:0;height:0px}",
+        ] {
+            assert_eq!(hidden(&format!("<style>{css}</style><p id=1 class=x>")), ["1"], "{css}");
+        }
+        for media in ["all", "'screen'", "\"screen and (min-width: 600px)\""] {
+            let page = format!("<style media={media}>.x{{display:none}}</style><p id=1 class=x>");
+            assert_eq!(hidden(&page), ["1"], "{media}");
+        }
+        assert!(hidden("<h1 class=sr-only>Name</h1>").is_empty());
     }
 
     #[test]
     fn classes_of_frameworks_hide_unless_some_widths_show() {
-        for class in ["d-none", "a hidden", "is-hidden", "modal fade"] {
+        for class in [
+            "d-none",
+            "a hidden",
+            "is-hidden",
+            "modal fade",
+            "d-block d-md-none",
+            "d-none d-md-block d-xl-none",
+            "block md:hidden",
+            "visible-xs",
+            "sr-only",
+            "a screen-reader-text",
+        ] {
             assert!(is_hidden_class(class), "{class}");
         }
-        for class in
-            ["hidden md:block", "d-none d-md-block", "modal fade show", "modal", "fade", "hidden-x"]
-        {
+        for class in [
+            "hidden md:block",
+            "d-none d-md-block",
+            "modal fade show",
+            "modal",
+            "fade",
+            "hidden-x",
+            "max-md:hidden",
+            "hidden-xs",
+            "visible-xs visible-lg",
+            "hover:hidden",
+            "md:hidden lg:flex",
+        ] {
             assert!(!is_hidden_class(class), "{class}");
         }
     }

@@ -17,6 +17,11 @@ fn text_that_a_style_sheet_or_a_class_hides_is_no_text() {
         ("", hidden("<div class=d-none>")),
         ("", hidden("<div class=hidden>")),
         ("", hidden("<div class='modal fade' tabindex=-1>")),
+        ("", hidden("<div class='d-block d-lg-none'>")),
+        ("", hidden("<div class=screen-reader-text>")),
+        ("", hidden("<div style='position:absolute; left:-9999px'>")),
+        ("", hidden("<div style='height:0;overflow:hidden'>")),
+        ("@media (min-width:640px){.phone{display:none}}", hidden("<div class=phone>")),
     ] {
         let all: Vec<String> = PROSE.iter().map(|text| format!("<p>{text}</p>")).collect();
         let (first, last) = all.split_at(4);
@@ -37,6 +42,9 @@ fn text_that_a_style_sheet_hides_on_paper_or_before_a_click_is_text() {
         (".tab-pane{display:none}.tab-pane.active{display:block}", "tab-pane"),
         (".entry{display:none}.entry{display:block}", "entry"),
         ("", "hidden md:block"),
+        ("@media (max-width:640px){.entry{display:none}}", "entry"),
+        (".wow{visibility:hidden}", "wow fadeIn"),
+        (".more-text{display:none}", "more-text"),
     ] {
         let all: String =
             PROSE.iter().map(|text| format!("<p class='{class}'>{text}</p>")).collect();
@@ -103,4 +111,90 @@ fn a_table_of_data_is_text_as_a_whole_or_not_at_all() {
         "{labels}, {values}: {}",
         document.text
     );
+}
+
+#[test]
+fn words_for_screen_readers_within_a_sentence_are_no_text() {
+    let link = "<p>Ask for <a href=/x>the leaflet<span class=sr-only> (opens in a new window)</span></a> at the desk.</p>";
+    let all: String = PROSE.iter().map(|text| format!("<p>{text}</p>")).collect();
+    let html = page("Notes", &format!("<main><h1>Notes</h1>{all}{link}</main>"));
+    let text = read(&html).text;
+    assert!(text.contains("Ask for the leaflet at the desk."), "{text}");
+}
+
+#[test]
+fn panels_of_tabs_and_the_rest_of_a_text_are_text_before_a_click() {
+    let (first, rest) = PROSE.split_at(3);
+    let paragraphs =
+        |texts: &[&str]| texts.iter().map(|text| format!("<p>{text}</p>")).collect::<String>();
+    for (before, after) in [
+        (
+            "<div class=tabs role=tablist><button role=tab aria-controls=p2>Preparation</button></div>\
+             <div id=p2 role=tabpanel class=tab-panel hidden>",
+            "</div>",
+        ),
+        (
+            "<span id=dots>...</span><div class=more-content style='display:none'>",
+            "</div><a>Read more</a>",
+        ),
+    ] {
+        let body = format!(
+            "<main><h1>Notes</h1>{}{before}{}{after}</main>",
+            paragraphs(first),
+            paragraphs(rest)
+        );
+        keeps(&page("Notes", &body), &PROSE, &[]);
+    }
+}
+
+#[test]
+fn short_headings_of_kept_sections_are_text_and_those_of_others_are_not() {
+    let section = |at: usize, text: &str| {
+        format!("<header class=frame-header><h3>Part {at}</h3></header><p>{text}</p>")
+    };
+    let all: String = PROSE.iter().enumerate().map(|(at, text)| section(at, text)).collect();
+    let body = format!(
+        "<main><h1>Notes</h1><p>{}</p>{all}</main>\
+         <aside><h3>Elsewhere</h3><ul><li><a href=/1>One</a><li><a href=/2>Two</a></ul></aside>",
+        PROSE[0]
+    );
+    let text = read(&page("Notes", &body)).text;
+    for at in 0..PROSE.len() {
+        assert!(text.contains(&format!("Part {at}\n")), "{at}: {text}");
+    }
+    assert!(!text.contains("Elsewhere"), "{text}");
+}
+
+#[test]
+fn a_table_at_the_end_and_one_of_boxes_are_text() {
+    let values = [
+        ("Motor", "250 W"),
+        ("Battery", "480 Wh"),
+        ("Range", "90 km"),
+        ("Weight", "21 kg"),
+        ("Brakes", "discs"),
+        ("Gears", "eight"),
+    ];
+    let rows = |row: &dyn Fn(&str, &str) -> String| -> String {
+        values.iter().map(|(name, value)| row(name, value)).collect()
+    };
+    let table = format!(
+        "<table>{}</table>",
+        rows(&|name, value| format!("<tr><th>{name}</th><td>{value}</td></tr>"))
+    );
+    let boxes = format!(
+        "<div role=table>{}</div>",
+        rows(&|name, value| format!(
+            "<div role=row><div role=rowheader>{name}</div><div role=cell>{value}</div></div>"
+        ))
+    );
+    let all: String = PROSE.iter().map(|text| format!("<p>{text}</p>")).collect();
+    for table in [table, boxes] {
+        let body = format!("<main><h1>Bicycle</h1>{all}<h2>Specifications</h2>{table}</main>");
+        let text = read(&page("Bicycle", &body)).text;
+        for (name, value) in values {
+            assert!(text.contains(name) && text.contains(value), "{name} in {table}: {text}");
+        }
+        assert!(text.contains("Specifications"), "{text}");
+    }
 }
