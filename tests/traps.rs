@@ -471,3 +471,58 @@ fn random_capitals_of_a_path_end() {
         },
     );
 }
+
+#[test]
+fn many_random_parameters_end() {
+    crawled(
+        "eight",
+        |path| {
+            let query = path.strip_prefix("/item?")?;
+            let id = query.split('&').find_map(|pair| pair.strip_prefix("id="))?;
+            number(&format!("p{id}"))
+        },
+        |to| {
+            let random: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "h"]
+                .iter()
+                .map(|name| format!("{name}={}", fresh()))
+                .collect();
+            format!("/item?id={to}&{}", random.join("&"))
+        },
+    );
+}
+
+#[test]
+fn random_segments_behind_a_page_end() {
+    crawled(
+        "one to three",
+        |path| number(path.split('/').nth(1)?),
+        |to| {
+            let random: Vec<String> = (0..=to % 3).map(|_| fresh()).collect();
+            format!("/p{to}/{}", random.join("/"))
+        },
+    );
+}
+
+#[test]
+fn a_random_folder_and_a_random_word_end() {
+    crawled(
+        "both",
+        |path| number(path.rsplit('/').next()?.split('-').next()?),
+        |to| format!("/{}/p{to}-{}", fresh(), fresh()),
+    );
+}
+
+#[test]
+fn a_random_parameter_among_others_in_any_order_ends() {
+    crawled(
+        "order and token",
+        |path| number(path_of(path).strip_prefix('/')?),
+        |to| {
+            let mut pairs = ["a=1".to_owned(), "b=2".to_owned(), format!("token={}", fresh())];
+            let number = u64::from_str_radix(&fresh(), 16).unwrap();
+            pairs.swap(0, (number % 3) as usize);
+            pairs.swap(1, (number / 3 % 3) as usize);
+            format!("/p{to}?{}", pairs.join("&"))
+        },
+    );
+}

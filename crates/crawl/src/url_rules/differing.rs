@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::parts::{Address, Part, name_of, without_word, words_of};
 
 /// Pairs of URLs that differ in more parts are ignored.
-const MAX_DIFFERING: usize = 4;
+const MAX_DIFFERING: usize = 12;
 
 /// In which parts two URLs differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,8 @@ impl Address {
         }
         let script = self.script_shared_with(other);
         let same_length = self.segments.len() == other.segments.len();
+        let both = self.segments.iter().zip(&other.segments);
+        let shared = both.take_while(|(one, two)| one == two).count();
         if same_length && self.path().eq_ignore_ascii_case(&other.path()) {
             if self.segments != other.segments {
                 parts.push(Part::Case);
@@ -47,7 +49,8 @@ impl Address {
             let segments = self.segments.iter().zip(&other.segments).enumerate();
             let differ: Vec<usize> =
                 segments.filter(|(_, (one, two))| one != two).map(|(index, _)| index).collect();
-            parts.extend(differ.iter().map(|index| self.segment(*index)));
+            let word = |index| self.differing_word(other, index).filter(|_| differ.len() > 1);
+            parts.extend(differ.iter().map(|at| word(*at).unwrap_or_else(|| self.segment(*at))));
             if let ([first, .., last], true) = (&differ[..], parts.len() == differ.len()) {
                 found.each.extend(self.segments(*first..last + 1));
             }
@@ -58,8 +61,13 @@ impl Address {
             parts.push(Part::Folder);
         } else if script {
             parts.push(Part::PathInfo);
+        } else if parts.is_empty() && shared > 0 {
+            parts.push(self.tail(shared));
         } else {
             return None;
+        }
+        if !same_length && shared > 0 && found.parts == [Part::Folder] {
+            found.each.push(self.tail(shared));
         }
         if script && found.parts.iter().all(|part| *part != Part::PathInfo) {
             found.each.push(Part::PathInfo);
@@ -126,8 +134,8 @@ mod tests {
             ("http://a.example/P/a", "http://a.example/p/A", "the case of letters in the path"),
             ("http://a.example/p?12", "http://a.example/p?ab", "a query without a name"),
             (
-                "http://a.example/p?r12f3=1",
-                "http://a.example/p?x8e44=1",
+                "http://a.example/p?r12f37=1",
+                "http://a.example/p?x8e44b=1",
                 "a parameter with a random name",
             ),
             (
@@ -157,6 +165,12 @@ mod tests {
                 "segment 2 of the path, below /p.php/; or the path behind the name of a script",
             ),
             ("http://a.example/a/b/p", "http://a.example/p", "the folder"),
+            ("http://a.example/p7/a/b", "http://a.example/p7/c", "the path behind /p#"),
+            (
+                "http://a.example/p7/a/b",
+                "http://a.example/p7/b",
+                "the folder; or the path behind /p#",
+            ),
         ] {
             let found = address(one).differing(&address(two)).unwrap();
             let list =
@@ -173,7 +187,10 @@ mod tests {
             ("http://a.example/p", "http://a.example/p"),
             ("http://a.example/a/", "http://a.example/"),
             ("http://a.example/p.php/x", "http://a.example/q.php"),
-            ("http://a.example/?a=1&b=1&c=1&d=1&e=1", "http://a.example/"),
+            (
+                "http://a.example/?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1&j=1&k=1&l=1&m=1",
+                "http://a.example/",
+            ),
         ] {
             assert_eq!(address(one).differing(&address(two)), None, "{one} {two}");
         }

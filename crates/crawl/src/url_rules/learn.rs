@@ -1,6 +1,6 @@
 //! Evidence from duplicates and kept pages: which parts of a site's URLs matter.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use hapax_page::HASH;
@@ -20,7 +20,7 @@ const WITH_OTHERS: u32 = 16;
 /// Duplicates of fewer kept pages than this may all be one error page: then [`OF_FEW`] duplicates are required.
 const KEPT_PAGES: usize = 3;
 const OF_FEW: u32 = 16;
-/// Required number of different values of a host, a part of the path, or parameters that only differ together. A trap has
+/// Required number of different values of a host, a part of the path, or parts that only differ together. A trap has
 /// a new value in each URL; a print version or a mirror has one.
 const VALUES: usize = 8;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
@@ -28,7 +28,7 @@ const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
 const MAX_QUERIES: usize = 4;
-/// Maximum number of sets of parameters that differ together, in duplicates and in kept pages.
+/// Maximum number of sets of parts that differ together.
 const MAX_TOGETHER: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,9 +59,13 @@ impl Evidence {
         }
     }
 
-    /// Returns whether parameters that always differ together do not change the page.
-    fn suffices_together(&self) -> bool {
-        let needed = if self.kept.len() < KEPT_PAGES { OF_FEW } else { ALONE };
+    /// Returns whether parts that always differ together seem not to change the page. Each time that kept pages show the
+    /// contrary, `others` grows, and twice as many duplicates are required for the next look.
+    fn suffices_together(&self, parts: &[Part]) -> bool {
+        let in_path = parts.iter().any(Part::is_in_path);
+        let few = self.kept.len() < KEPT_PAGES;
+        let needed = if in_path || few { ALONE_IN_PATH.max(OF_FEW) } else { ALONE };
+        let needed = needed.saturating_mul(1 << self.others.min(20));
         self.values.len() >= VALUES && self.alone >= needed
     }
 
@@ -83,10 +87,8 @@ impl Evidence {
 #[derive(Debug, Default)]
 pub(super) struct Learning {
     evidence: HashMap<Part, Evidence>,
-    /// Evidence of parameters that differ together, by their names.
-    together: BTreeMap<Vec<String>, Evidence>,
-    /// The sets of parameters in which kept pages differ.
-    distinguishing: BTreeSet<BTreeSet<String>>,
+    /// Evidence of parts that differ together.
+    together: BTreeMap<Vec<Part>, Evidence>,
     /// The value of a part, by the hash of the rest of the URL.
     values: HashMap<u64, u64>,
     /// Kept pages by the hash of host and path.
@@ -108,7 +110,6 @@ impl Learning {
     pub(super) fn size(&self) -> usize {
         self.evidence.len()
             + self.together.len()
-            + self.distinguishing.len()
             + self.values.len()
             + self.queries.len() * MAX_QUERIES
             + self.pages.len()
@@ -138,46 +139,46 @@ impl Learning {
             }
         }
         if learnt.is_empty() {
-            learnt = self.parameters_together(address, differing, kept);
+            learnt = self.parts_together(address, differing, kept);
         }
         learnt
     }
 
-    /// Adds a duplicate of which only parameters differ, several of them. If one more parameter determines the page,
-    /// kept pages differ in all of them, which is evidence neither for nor against these.
-    fn parameters_together(
+    /// Adds a duplicate of which several parts differ. They are learnt if no two kept pages differ in these parts only.
+    fn parts_together(
         &mut self,
         address: &Address,
         differing: &Differing,
         kept: u64,
     ) -> Vec<(Part, Evidence)> {
-        let name = |part: &Part| match part {
-            Part::Parameter(name) => Some(name.clone()),
-            _ => None,
-        };
-        let Some(names) = differing.parts.iter().map(name).collect::<Option<Vec<String>>>() else {
-            return Vec::new();
-        };
-        if names.len() < 2
-            || self.together.len() >= MAX_TOGETHER && !self.together.contains_key(&names)
-        {
+        let parts = &differing.parts;
+        let has_place = self.together.len() < MAX_TOGETHER || self.together.contains_key(parts);
+        if parts.len() < 2 || !has_place {
             return Vec::new();
         }
-        let values: Vec<String> = differing.parts.iter().map(|part| address.value(part)).collect();
+        let values: Vec<String> = parts.iter().map(|part| address.value(part)).collect();
         let value = hash(&values.iter().map(String::as_str).collect::<Vec<_>>());
-        // Pages that differ in some of these parameters only are different pages. Beyond the limit any may be.
-        let is_subset = |set: &BTreeSet<String>| set.iter().all(|name| names.contains(name));
-        let distinguish =
-            self.distinguishing.len() >= MAX_TOGETHER || self.distinguishing.iter().any(is_subset);
-        if distinguish {
-            return Vec::new();
-        }
-        let evidence = self.together.entry(names).or_default();
+        let evidence = self.together.entry(parts.clone()).or_default();
         evidence.alone = evidence.alone.saturating_add(1);
         evidence.add(kept, value);
-        let suffices = evidence.suffices_together();
-        let learnt = differing.parts.iter().filter(|_| suffices);
-        learnt.map(|part| (part.clone(), evidence.clone())).collect()
+        if !evidence.suffices_together(parts) {
+            return Vec::new();
+        }
+        let found = Evidence { others: 0, ..evidence.clone() };
+        if self.distinguish(parts) {
+            let evidence = self.together.entry(parts.clone()).or_default();
+            evidence.others = evidence.others.saturating_add(1);
+            return Vec::new();
+        }
+        parts.iter().map(|part| (part.clone(), found.clone())).collect()
+    }
+
+    /// Returns whether two of the first kept pages are equal without these parts of their URLs.
+    fn distinguish(&self, parts: &[Part]) -> bool {
+        let mut seen = HashSet::new();
+        let addresses = self.pages.iter().filter_map(Address::of);
+        let mut without = addresses.map(|address| address.without(|part| parts.contains(part)).0);
+        !without.all(|rest| seen.insert(rest))
     }
 
     /// Adds a kept page. `stripped` is its address without the parameters that have a rule.
@@ -204,6 +205,12 @@ impl Learning {
                 self.other(key, word, stripped.word(index, at, words.len()));
             }
         }
+        for end in 1..stripped.segments.len() {
+            let before = stripped.segments.get(..end).unwrap_or_default();
+            let key = hash(&["tail", &stripped.host, &before.join("/"), &query]);
+            let part = stripped.tail(end);
+            self.other(key, &stripped.value(&part), part);
+        }
         if let Some(script) = stripped.script() {
             let before = stripped.segments.get(..script).unwrap_or_default();
             let key = hash(&["script", &stripped.host, &before.join("/"), &query]);
@@ -225,9 +232,6 @@ impl Learning {
         let known = self.queries.entry(hash(&[&stripped.host, &path])).or_default();
         for other in known.iter() {
             let names = stripped.differing_parameters(other);
-            if self.distinguishing.len() < MAX_TOGETHER && !names.is_empty() {
-                self.distinguishing.insert(names.clone());
-            }
             let alone = names.len() == 1;
             for name in names {
                 let evidence = self.evidence.entry(Part::Parameter(name)).or_default();
@@ -253,9 +257,7 @@ impl Learning {
     pub(super) fn contradicted(&mut self, part: &Part) {
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };
-        if let Part::Parameter(name) = part {
-            self.together.retain(|names, _| !names.contains(name));
-        }
+        self.together.retain(|parts, _| !parts.contains(part));
     }
 }
 
@@ -335,6 +337,20 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_and_a_word_that_differ_together_are_learnt() {
+        let random = |number: u32| format!("{:08x}", number.wrapping_mul(0x9E37_79B9));
+        let item = |id: u32, number: u32| {
+            format!("http://a.example/{}/p{id}-{}", random(number), random(number + 5000))
+        };
+        let kept: Vec<String> = (0..20).map(|id| item(id, id)).collect();
+        let found = learnt(&kept, (0..200).map(|number| item(number % 20, 1000 + number)));
+        assert_eq!(
+            found,
+            ["segment 1 of the path, below /", "word 2 of segment 2 of the path, below /*/"]
+        );
+    }
+
+    #[test]
     fn evidence_is_bounded() {
         let mut learning = Learning::default();
         let name = |at: u64| -> String {
@@ -352,7 +368,7 @@ mod tests {
             let differing = differing.unwrap();
             learning.duplicate(&address(&url), &differing, number);
         }
-        assert_eq!(learning.distinguishing.len(), MAX_TOGETHER);
-        assert!(learning.together.len() <= MAX_TOGETHER);
+        assert_eq!(learning.together.len(), MAX_TOGETHER);
+        assert!(learning.pages.len() <= MAX_PAGES);
     }
 }

@@ -177,12 +177,26 @@ impl UrlRules {
         url: &Url,
         kept: (&Url, u64),
     ) -> Result<()> {
-        let (Some(address), Some(other)) = (Address::of(url), Address::of(kept.0)) else {
+        let (Some(mut address), Some(mut other)) = (Address::of(url), Address::of(kept.0)) else {
             return Ok(());
         };
-        let Some(mut differing) = address.differing(&other) else { return Ok(()) };
         let mut state = self.writing();
         let state = &mut *state;
+        if let Some(rules) = state.rules.get(&address.site) {
+            // What remains may differ in the order of parameters.
+            for address in [&mut address, &mut other] {
+                address.drop_parameters(|part| rules.contains_key(part));
+            }
+        }
+        if address.site != other.site {
+            return Ok(());
+        }
+        let Some(mut differing) = address.differing(&other) else {
+            return match state.rules.get(&address.site) {
+                Some(rules) => claim(frontier, &other, kept.0, rules),
+                None => Ok(()),
+            };
+        };
         if let Some(rules) = state.rules.get(&address.site) {
             differing.parts.retain(|part| !rules.contains_key(part));
             if differing.each.iter().any(|part| rules.contains_key(part)) {

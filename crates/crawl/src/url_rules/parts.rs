@@ -23,7 +23,9 @@ const UNNAMED: &str = "";
 const RANDOM: &str = "=random";
 /// Minimum number of digits in a random name, or of changes between letters and digits.
 const RANDOM_DIGITS: usize = 4;
-const RANDOM_CHANGES: usize = 3;
+const RANDOM_CHANGES: usize = 2;
+/// Minimum length of such a name with changes, and of a folder's name with digits that counts as random.
+const RANDOM_NAME: usize = 6;
 /// Lengths of the ending of a script's name.
 const ENDING: std::ops::RangeInclusive<usize> = 2..=5;
 
@@ -34,7 +36,7 @@ pub(crate) enum Part {
     Host,
     /// All segments of the path except the last.
     Folder,
-    /// One segment of paths with `of` segments. `below` is the folder before it, with `#` for digits.
+    /// One segment of paths with `of` segments. `below` is the folder before it, with `#` for digits and `*` for random names.
     Segment { index: usize, of: usize, below: String },
     /// `length` segments that follow each other, such as year and month.
     Segments { index: usize, length: usize, of: usize, below: String },
@@ -42,6 +44,8 @@ pub(crate) enum Part {
     Word { index: usize, of: usize, below: String, word: usize, words: usize },
     /// The path behind the name of a script: `/extra` of `/page.php/extra`.
     PathInfo,
+    /// The path behind the first `index` segments, which are `below` with `#` for digits.
+    Tail { index: usize, below: String },
     /// The case of letters in the path.
     Case,
     /// A parameter of the query, on all paths of the site. Parameters without a name are one, and those with random
@@ -79,6 +83,7 @@ impl std::fmt::Display for Part {
                 write!(f, "word {word} of segment {index} of the path, below {below}/")
             }
             Self::PathInfo => f.write_str("the path behind the name of a script"),
+            Self::Tail { below, .. } => write!(f, "the path behind {below}"),
             Self::Case => f.write_str("the case of letters in the path"),
             Self::Parameter(name) => match name.as_str() {
                 UNNAMED => f.write_str("a query without a name"),
@@ -119,7 +124,7 @@ fn is_random(name: &str) -> bool {
         }
         _ => false,
     });
-    digits >= RANDOM_DIGITS || changes.count() >= RANDOM_CHANGES
+    digits >= RANDOM_DIGITS || name.len() >= RANDOM_NAME && changes.count() >= RANDOM_CHANGES
 }
 
 /// Returns the parts that a parameter belongs to. Earlier versions learnt each name without a value, and each random one.
@@ -181,7 +186,13 @@ impl Address {
 
     fn below(&self, index: usize) -> String {
         let folder = self.segments.get(..index).unwrap_or_default();
-        folder.iter().map(|name| format!("/{}", without_digits(name))).collect()
+        let is_random =
+            |name: &str| name.len() >= RANDOM_NAME && name.bytes().any(|c| c.is_ascii_digit());
+        let pattern = |name: &String| match is_random(name) {
+            true => "/*".to_owned(),
+            false => format!("/{}", without_digits(name)),
+        };
+        folder.iter().map(pattern).collect()
     }
 
     /// Returns the part of one segment.
@@ -211,6 +222,11 @@ impl Address {
         Part::Word { index, of: self.segments.len(), below: self.below(index), word, words }
     }
 
+    /// Returns the part of the path behind this number of segments.
+    pub(super) fn tail(&self, index: usize) -> Part {
+        Part::Tail { index, below: self.below(index) }
+    }
+
     /// Returns the number of segments up to the name of a script that has a path behind it.
     pub(super) fn script(&self) -> Option<usize> {
         let (_, folder) = self.segments.split_last()?;
@@ -237,6 +253,7 @@ impl Address {
             Part::Word { index, word, .. } => {
                 words_of(segment(*index)).get(*word).copied().unwrap_or_default().to_owned()
             }
+            Part::Tail { index, .. } => self.segments.get(*index..).unwrap_or_default().join("/"),
             Part::PathInfo | Part::Case => self.path(),
             Part::Parameter(name) => {
                 let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
@@ -278,15 +295,16 @@ impl Address {
         };
         let is_below = self.host.len() > self.site.len() && self.host.ends_with(&self.site);
         let host = if is_below && drop(Part::Host) { &self.site } else { &self.host };
-        let script = self.script().filter(|_| drop(Part::PathInfo));
-        let mut path = if script.is_none() && !self.last().is_empty() && drops(&Part::Folder) {
+        let end = self.script().filter(|_| drop(Part::PathInfo));
+        let end = end.or_else(|| (1..self.segments.len()).find(|end| drop(self.tail(*end))));
+        let mut path = if end.is_none() && !self.last().is_empty() && drops(&Part::Folder) {
             // A page without a folder is equivalent to those with one, and never excluded for it.
             if self.segments.len() > 1 {
                 drop(Part::Folder);
             }
             format!("*/{}", self.last())
         } else {
-            self.path_without(script.unwrap_or(self.segments.len()), &mut drop)
+            self.path_without(end.unwrap_or(self.segments.len()), &mut drop)
         };
         if drops(&Part::Case) {
             if path.bytes().any(|c| c.is_ascii_uppercase()) {
@@ -368,6 +386,16 @@ mod tests {
             ("http://a.example/s.php/a/b?x=1", Part::PathInfo, "a.example/s.php?x=1"),
             ("http://a.example/s.php?x=1", Part::PathInfo, "a.example/s.php?x=1"),
             ("http://a.example/P/a?X=1", Part::Case, "a.example/p/a?X=1"),
+            (
+                "http://a.example/p7/a/b",
+                Part::Tail { index: 1, below: "/p#".to_owned() },
+                "a.example/p7?",
+            ),
+            (
+                "http://a.example/p7",
+                Part::Tail { index: 1, below: "/p#".to_owned() },
+                "a.example/p7?",
+            ),
             ("http://a.example/p?81f&x=1", Part::Parameter(UNNAMED.to_owned()), "a.example/p?x=1"),
             (
                 "http://a.example/p?x=1&r81f3c=2",
