@@ -107,6 +107,12 @@ impl Calendars {
     /// An error of the frontier.
     pub(crate) fn add(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<()> {
         let Some(Dateless { url, text }) = page.dateless else { return Ok(()) };
+        if text.is_none() {
+            // Most pages belong to no calendar.
+            let known = self.calendars.get_mut(&(page.site.clone(), url));
+            known.map(|calendar| calendar.add(None));
+            return Ok(());
+        }
         let calendar = self.calendar(frontier, &page.site, url)?;
         if calendar.add(text) {
             frontier.note(&note_key(&page.site, url), NOTE, calendar.note());
