@@ -144,10 +144,11 @@ fn commands_and_pages_over_a_large_log_stay_quick() {
     let clusters = with_commas(rows.div_ceil(COPIES) + 2);
     let views = [
         ("/".to_owned(), with_commas(all)),
-        ("/list".to_owned(), shown),
+        ("/list".to_owned(), shown.clone()),
         ("/list?page=100".to_owned(), "page 101 of".to_owned()),
         ("/list?host=h7.example&sort=similarity".to_owned(), "discarded pages of".to_owned()),
         ("/list?cause=mirror&sort=bytes".to_owned(), "discarded pages".to_owned()),
+        ("/list?sort=host".to_owned(), shown),
         (format!("/list?text=number+{}", rows - 1), "1 discarded pages".to_owned()),
         (format!("/page/{last}"), format!("Page number {}", rows - 1)),
         ("/clusters".to_owned(), format!("{clusters} clusters")),
