@@ -344,7 +344,8 @@ impl State {
 
     /// Adds evidence of a site. Drops evidence first if there is too much.
     fn learn<T>(&mut self, site: &str, add: impl FnOnce(&mut Learning) -> T) -> T {
-        if self.entries > MAX_ENTRIES {
+        // A site counts as an entry too.
+        if self.entries + self.learning.len() > MAX_ENTRIES {
             self.learning.clear();
             self.entries = 0;
         }
@@ -355,7 +356,7 @@ impl State {
         }
         let before = learning.size();
         let added = add(learning);
-        self.entries += 1 + learning.size().saturating_sub(before);
+        self.entries += learning.size().saturating_sub(before);
         added
     }
 }
@@ -372,4 +373,30 @@ fn claim(frontier: &dyn Frontier, address: &Address, url: &Url, rules: &SiteRule
 fn remember(frontier: &dyn Frontier, site: &str, rules: &SiteRules) {
     let rules: Vec<_> = rules.iter().collect();
     frontier.note(site, RULES, serde_json::to_vec(&rules).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_site_cannot_drop_the_evidence_of_others() {
+        let mut state = State::default();
+        let mut keep = |site: &str, path: &str| {
+            let url = Url::parse(&format!("http://{site}/{path}")).unwrap();
+            let address = Address::of(&url).unwrap();
+            state.learn(site, |learning| learning.kept(&url, &address));
+            (state.entries, state.learning.get("a.example").map(Learning::size))
+        };
+        let (_, before) = keep("a.example", "one/page?x=1");
+        let mut most = 0;
+        for number in 0..40_000 {
+            let (entries, own) =
+                keep("b.example", &format!("{number}/a{number}-b{number}/c{number}"));
+            assert_eq!(own, before);
+            most = most.max(entries);
+        }
+        // It was reached, and no more than one page was added.
+        assert!((MAX_SITE_ENTRIES..MAX_SITE_ENTRIES + 200).contains(&most), "{most}");
+    }
 }
