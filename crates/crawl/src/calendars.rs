@@ -1,6 +1,6 @@
-//! Calendars: pages that differ from others of their site in dates only, such as months without events. Each links to
-//! the next, without end. After some of them, their links to further such URLs are not followed. A month with events
-//! adds to the number of empty ones that are allowed, and its links are always followed.
+//! Calendars: pages that differ from others of their site in dates only, for example months without events. Each has a
+//! link to the next month, and there is no last one. After a number of these pages, the crawl ignores their links to
+//! further URLs of the calendar. A month with events raises this number, and its links are always followed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;

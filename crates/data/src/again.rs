@@ -84,8 +84,8 @@ impl SkipReason {
         }
     }
 
-    /// Returns the flag of the command `crawl` that removes the reason, if one does. If several limits have the reason,
-    /// there is none: see [`SkipCause`](crate::SkipCause).
+    /// Returns the flag of the command `crawl` that removes the reason; `None` if no flag does, or if several limits have
+    /// the reason. Then [`SkipCause`](crate::SkipCause) knows the flag of the limit.
     pub const fn flag(self) -> Option<&'static str> {
         Some(match self {
             Self::BadPort => "--ports",
