@@ -1,6 +1,7 @@
 //! Calendars: pages that differ from others of their site in dates only, for example months without events. Each has a
 //! link to the next month, and there is no last one. After a number of these pages, the crawl ignores their links to
-//! further URLs of the calendar. A month with events raises this number, and its links are always followed.
+//! further URLs of the calendar. A page with a new text, such as a month with events, raises this number, and its links
+//! are followed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -20,7 +21,8 @@ const NOTE: &str = "calendar";
 const EMPTY: u32 = 48;
 /// The same for each page of it with another text.
 const FOR_EACH_OTHER: u32 = 3;
-/// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day.
+/// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day. Pages that repeat a
+/// further text count as others.
 const MAX_TEXTS: usize = 8;
 /// Maximum number of calendars in memory. Beyond it all are forgotten; notes keep those with empty pages.
 const MAX_CALENDARS: usize = 10_000;
@@ -101,7 +103,7 @@ impl Calendars {
         })
     }
 
-    /// Adds a page that no earlier run has read.
+    /// Adds a page that no earlier run has read. A page without a text to compare counts only if its calendar is in memory.
     ///
     /// # Errors
     /// An error of the frontier.

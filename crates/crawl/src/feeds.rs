@@ -1,6 +1,6 @@
 //! Claims of other crawls about duplicates (feeds). They save downloads and are verified by samples.
 //!
-//! Trust is recorded for each feed and host. Claims about a host count only after a page of it was fetched and was
+//! Trust is recorded for each feed, host, and host of the representative. Claims about a host count only after a page of it was fetched and was
 //! the duplicate that the feed names. One failed sample withdraws all claims about its host. Failed samples on
 //! several hosts withdraw the feed. URLs that withdrawn claims excluded are fetched.
 
@@ -137,7 +137,8 @@ impl Feeds {
         self.trust.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the claim about a URL, if its feed and host are trusted.
+    /// Returns the claim about a URL, unless its import is unconfirmed, a sample about its host has failed, or the feed is
+    /// withdrawn.
     pub(super) fn claim(&self, frontier: &dyn Frontier, url: &Url) -> Option<Claim> {
         if self.lock().is_empty() {
             return None;
@@ -155,8 +156,8 @@ impl Feeds {
         trusted.then(|| Some(Claim { feed: name.to_owned(), of: Url::parse(of).ok()? }))?
     }
 
-    /// Returns whether a claim is followed without fetching the page. It is not if no sample of its host held, or if
-    /// it is itself a sample.
+    /// Returns whether a claim is followed without fetching the page: a sample between the two hosts held and none failed,
+    /// and the page is not itself a sample. A recrawl follows none.
     pub(super) fn is_followed(&self, claim: &Claim, url: &Url) -> bool {
         if self.follows_none.load(Relaxed) {
             return false;
@@ -201,7 +202,7 @@ pub(crate) fn claimed(frontier: &dyn Frontier, url: &Url) -> Result<Option<(Stri
 pub(super) struct OpenClaims {
     /// Followed claims; their representatives must be fetched.
     pub(crate) followed: Vec<(Url, Claim)>,
-    /// Samples that were fetched before their representative, by its URL.
+    /// Samples that were fetched before their representative, by its URL: the URL of each and its feed.
     pub(crate) waiting: HashMap<String, Vec<(String, String)>>,
 }
 

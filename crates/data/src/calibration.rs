@@ -138,7 +138,8 @@ impl Calibration {
         if alike == 0 { 1.0 } else { found as f64 / alike as f64 }
     }
 
-    /// Returns the largest distance at which 99 % of the fingerprint's pairs in the corpus are alike.
+    /// Returns the largest distance at which 99 % of the fingerprint's pairs in the corpus are alike; `None` if there is
+    /// none up to `MAX_DISTANCE`.
     pub fn distance(&self, corpus: u64) -> Option<usize> {
         (0..=MAX_DISTANCE as usize).rev().find(|k| self.precision(*k, corpus).1 >= 0.99)
     }

@@ -102,7 +102,8 @@ pub(crate) struct Chosen {
 }
 
 /// Decides about each block. The stopword rule is reliable for articles, but misses the text of forums, lists and
-/// pages with few stopwords. So its result is only one input of the fitted weights.
+/// pages with few stopwords. So its result is only one input of the fitted weights. Comments and other stories are then
+/// dropped if an article remains, data tables are kept or dropped whole, and short headings of kept text are kept.
 pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Chosen {
     let votes = vote(page, stopwords);
     let scores = model().scores(page, &votes, &votes.sizes());
@@ -157,7 +158,7 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
 /// Score of a block that is never text.
 const BARRED: i32 = i32::MIN / 4;
 
-/// Hidden blocks are never text, unless most of the `expected` text is hidden: a script will show it.
+/// Blocks that attributes or style sheets hide are never text, unless most of the `expected` text is hidden: a script will show it.
 fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
     let is_hidden = |block: &RawBlock| block.hidden || block.styled;
     let text = |hidden: bool| -> u64 {
@@ -169,7 +170,8 @@ fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
     page.blocks.iter().map(|block| bars && is_hidden(block)).collect()
 }
 
-/// Returns the strongest reason against a block that the stopword rule would keep.
+/// Returns the first reason that applies against a block that the stopword rule would keep: links, a name of
+/// boilerplate, or unlike text.
 fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {
     let Some((block, m)) = page.blocks.get(at).zip(votes.measures.get(at)) else {
         return Reason::Unlike;
@@ -195,7 +197,7 @@ fn sum_up(page: &Page, values: &[f64], alive: &[bool]) -> Vec<f64> {
     sums
 }
 
-/// Returns the deepest element with the greatest sum.
+/// Returns the deepest element with the greatest sum. Elements that declare content have a bonus.
 fn best_container(page: &Page, sums: &[f64]) -> usize {
     let mut best = (0, f64::MIN, 0);
     for (index, (element, sum)) in page.elements.iter().zip(sums).enumerate() {

@@ -1,4 +1,4 @@
-//! Selects rows by filters.
+//! Selects and orders rows by filters, and words notes about pages and clusters.
 
 use hapax_data::{Cluster, Discarded, Result, Row, Rows};
 
@@ -10,7 +10,7 @@ pub const fn gone_told(gone: bool) -> &'static str {
     if gone { "  (no page is stored for it now)" } else { "" }
 }
 
-/// A note behind the URL of a page that is in a reference.
+/// A note behind the URL of a kept page that is in a reference; empty for other pages.
 pub fn in_store(entry: &Discarded) -> String {
     entry.against.as_ref().map_or(String::new(), |store| format!("  (in {})", line(store, 110)))
 }
