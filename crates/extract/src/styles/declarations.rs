@@ -1,0 +1,122 @@
+//! Declarations of styles that hide an element.
+
+use memchr::memmem;
+
+/// Parts of declarations that leave nothing to see, to skip others.
+const OUT_OF_SIGHT: [&[u8]; 5] = [b"-999", b"-100", b"rect(", b"height", b"background"];
+/// Offset in pixels beyond which an element is off the screen.
+const OFF_SCREEN: f32 = -999.0;
+
+/// The effect of a rule on the elements that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Hides,
+    /// Hides, but leaves the space empty. Pages do this to custom elements until a script has drawn them.
+    Empties,
+    Shows,
+    /// The text has no size. Containers do this to remove the space between elements, which set a size again.
+    WithoutSize,
+}
+
+/// Returns the effect of declarations; `None` if they neither hide nor show.
+pub(super) fn effect(declarations: &str) -> Option<Effect> {
+    let mut result = None;
+    for (name, value) in declared(declarations) {
+        match name.as_str() {
+            "display" if value.starts_with("none") => result = Some(Effect::Hides),
+            "display" => result = Some(Effect::Shows),
+            "visibility" if value.starts_with("hidden") => {
+                result = result.filter(|effect| *effect == Effect::Hides).or(Some(Effect::Empties));
+            }
+            "visibility" if value.starts_with("visible") => result = Some(Effect::Shows),
+            _ => {}
+        }
+    }
+    if is_out_of_sight(declarations) {
+        return Some(Effect::Hides);
+    }
+    result.or_else(|| is_without_size(declarations).then_some(Effect::WithoutSize))
+}
+
+/// Returns names and values in lower case.
+fn declared(declarations: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    declarations.split(';').filter_map(|declaration| {
+        let (name, value) = declaration.split_once(':')?;
+        Some((name.trim().to_ascii_lowercase(), value.trim().to_ascii_lowercase()))
+    })
+}
+
+/// Returns whether declarations give the text no size.
+pub(super) fn is_without_size(declarations: &str) -> bool {
+    memmem::find(declarations.as_bytes(), b"size").is_some()
+        && declared(declarations).any(|(name, value)| {
+            name == "font-size" && pixels(without_important(&value)) == Some(0.0)
+        })
+}
+
+/// Returns whether declarations move an element off the screen, leave no room for it, or give its text the colour of the
+/// background.
+pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
+    let bytes = declarations.as_bytes();
+    if !OUT_OF_SIGHT.iter().any(|part| memmem::find(bytes, part).is_some()) {
+        return false;
+    }
+    let (mut flat, mut cut, mut away) = (false, false, false);
+    let (mut colour, mut background) = (None, None);
+    for (name, value) in declared(declarations) {
+        match name.as_str() {
+            "left" | "right" | "top" | "text-indent" => {
+                away |= pixels(&value).is_some_and(|offset| offset <= OFF_SCREEN);
+            }
+            "clip" => away |= is_empty_clip(&value),
+            "height" => flat = pixels(&value) == Some(0.0),
+            "overflow" => cut |= value.starts_with("hidden"),
+            "opacity" => cut |= pixels(&value) == Some(0.0),
+            "color" => colour = solid(&value),
+            "background" | "background-color" => background = solid(&value),
+            _ => {}
+        }
+    }
+    away || flat && cut || colour.is_some() && colour == background
+}
+
+fn without_important(value: &str) -> &str {
+    value.split('!').next().unwrap_or_default().trim_end()
+}
+
+/// Returns the red, green and blue digits of a colour in hexadecimal, or of white and black.
+fn solid(value: &str) -> Option<String> {
+    let digits = match without_important(value) {
+        "white" => "ffffff",
+        "black" => "000000",
+        value => value.strip_prefix('#')?,
+    };
+    match digits.len() {
+        3 => Some(digits.chars().flat_map(|digit| [digit, digit]).collect()),
+        6 => Some(digits.to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns whether a value of `clip` leaves at most a pixel, as frameworks do with text for screen readers.
+fn is_empty_clip(value: &str) -> bool {
+    let numbers = value.strip_prefix("rect(").and_then(|rest| rest.split(')').next());
+    numbers.is_some_and(|numbers| {
+        let mut numbers = numbers.split([',', ' ']).filter(|number| !number.is_empty());
+        numbers.all(|number| pixels(number).is_some_and(|size| size <= 1.0))
+    })
+}
+
+/// Returns a length in pixels, at 16 pixels an `em`.
+pub(super) fn pixels(value: &str) -> Option<f32> {
+    let value = value.trim();
+    let end = value.find(|c: char| c.is_ascii_alphabetic() || c == '%').unwrap_or(value.len());
+    let (number, unit) = value.split_at(end);
+    let number: f32 = number.trim().parse().ok()?;
+    let unit = unit.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    match unit {
+        "px" | "" => Some(number),
+        "em" | "rem" => Some(16.0 * number),
+        _ => None,
+    }
+}
