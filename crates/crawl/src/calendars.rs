@@ -1,5 +1,6 @@
-//! Calendars: pages that differ from others of their site in dates only, for example months without events. Each has a
-//! link to the next month, and there is no last one. After a number of these pages, the crawl ignores their links to
+//! Calendars: pages that differ from others of their site only in dates and in numbers of their URLs, for example months
+//! without events and pages behind the end of a list. Each has a link to the next one, and there is no last one. After a
+//! number of these pages, the crawl ignores their links to
 //! further URLs of the calendar. A page with a new text, such as a month with events, raises this number, and its links
 //! are followed.
 
@@ -19,8 +20,12 @@ use crate::patterns::LeftOut;
 const NOTE: &str = "calendar";
 /// Number of empty pages of a calendar of which all links are followed.
 const EMPTY: u32 = 48;
+/// The same of each calendar of a site that had as many of all its calendars.
+const EMPTY_OF_EACH: u32 = 12;
 /// The same for each page of it with another text.
 const FOR_EACH_OTHER: u32 = 3;
+/// Stands for a URL without dates in the key of the counts of a whole site.
+const WHOLE_SITE: u64 = 0;
 /// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day. Pages that repeat a
 /// further text count as others.
 const MAX_TEXTS: usize = 8;
@@ -55,8 +60,9 @@ impl Calendar {
         is_empty
     }
 
-    fn has_enough(&self) -> bool {
-        self.empty > EMPTY.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
+    /// Returns whether there were more empty pages than this, and some for each other page.
+    fn has_more_than(&self, empty: u32) -> bool {
+        self.empty > empty.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
     }
 
     fn note(&self) -> Vec<u8> {
@@ -116,8 +122,15 @@ impl Calendars {
             return Ok(());
         }
         let calendar = self.calendar(frontier, &page.site, url)?;
-        if calendar.add(text) {
+        let is_empty = calendar.add(text);
+        if is_empty {
             frontier.note(&note_key(&page.site, url), NOTE, calendar.note());
+        }
+        let all = self.calendar(frontier, &page.site, WHOLE_SITE)?;
+        let count = if is_empty { &mut all.empty } else { &mut all.others };
+        *count = count.saturating_add(1);
+        if is_empty {
+            frontier.note(&note_key(&page.site, WHOLE_SITE), NOTE, all.note());
         }
         Ok(())
     }
@@ -129,7 +142,11 @@ impl Calendars {
     pub(crate) fn has_enough(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<bool> {
         let Some(Dateless { url, text: Some(text) }) = page.dateless else { return Ok(false) };
         let calendar = self.calendar(frontier, &page.site, url)?;
-        Ok(calendar.is_empty(Some(text)) && calendar.has_enough())
+        if !calendar.is_empty(Some(text)) || !calendar.has_more_than(EMPTY_OF_EACH) {
+            return Ok(false);
+        }
+        Ok(calendar.has_more_than(EMPTY)
+            || self.calendar(frontier, &page.site, WHOLE_SITE)?.has_more_than(EMPTY))
     }
 
     /// Returns whether a link of an empty page leads to another page of its calendar, and counts it.
@@ -154,8 +171,8 @@ impl Calendars {
             count: *count,
             rule: format!("learnt {site}: links between pages that differ in dates only"),
             detail: format!(
-                "{count} links were not followed from pages that differ from others in dates only, such as a month \
-                 without events, to further such URLs"
+                "{count} links were not followed from pages that differ from others in dates and numbers only, such as a \
+                 month without events or a page behind the end of a list, to further such URLs"
             ),
         };
         all.into_iter().map(line).collect()
@@ -172,12 +189,12 @@ mod tests {
         assert!(!calendar.add(Some(1)), "the first");
         let empty = |calendar: &mut Calendar, times: u32| {
             (0..times).for_each(|_| assert!(calendar.add(Some(1))));
-            calendar.has_enough()
+            calendar.has_more_than(EMPTY)
         };
         assert!(!empty(&mut calendar, EMPTY + FOR_EACH_OTHER));
         assert!(empty(&mut calendar, 1));
         assert!(!calendar.add(None) && !calendar.add(Some(2)));
-        assert!(!calendar.has_enough());
+        assert!(!calendar.has_more_than(EMPTY));
         assert!(!empty(&mut calendar, 2 * FOR_EACH_OTHER - 1));
         assert!(empty(&mut calendar, 1));
         assert_eq!(Calendar::read(&calendar.note()), Some(calendar));

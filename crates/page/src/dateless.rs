@@ -1,6 +1,8 @@
-//! The text of a page without its dates: equal for the months of a calendar without events.
+//! The text of a page without its dates and the numbers of its URL: equal for the months of a calendar without events,
+//! and for the pages behind the end of a list.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use hapax_extract::{Document, for_each_word};
 use url::Url;
@@ -10,6 +12,8 @@ use crate::evidence::HASH;
 
 /// Maximum length of such a text in bytes. A page with more has something to say.
 const MAX_TEXT: usize = 8 << 10;
+/// The same for a page whose names have no date and no number of its URL.
+const MAX_UNNAMED: usize = 2 << 10;
 /// Maximum number of links of such a page.
 const MAX_LINKS: usize = 1_000;
 /// The greatest number alone in its line that is a day.
@@ -20,7 +24,8 @@ const LAST_DAY: u32 = 31;
 pub struct Dateless {
     /// Hash of the URL without dates and numbers.
     pub url: u64,
-    /// Hash of the page without dates; `None` if its name has no date, or if it has a long text or many links.
+    /// Hash of the page without dates and the numbers of its URL and of links to further pages of its kind; `None` if it
+    /// has a long text or many links, or if neither its names nor its query have such a date or number.
     pub text: Option<u64>,
 }
 
@@ -30,28 +35,43 @@ impl Dateless {
     /// # Complexity
     /// Linear in the names; of a page with a date in them, linear in its text and its links.
     pub fn of(url: &Url, document: &Document) -> Option<Self> {
-        Some(Self { url: url_without_dates(url)?, text: hash_without_dates(document) })
+        let hash = url_without_dates(url)?;
+        Some(Self { url: hash, text: hash_without_dates(url, hash, document) })
     }
 }
 
-/// Returns a hash of the words, images and links of a page without dates, counters and days of the month; `None` if its
-/// names have no date, or if it has a long text or many links. Pages with equal hashes differ in dates only.
-fn hash_without_dates(document: &Document) -> Option<u64> {
-    let mut words = Undated::default();
-    words.add(&document.title);
-    words.add(&document.heading);
-    if !words.dated || document.links.len() > MAX_LINKS {
+/// Returns a hash of the words, images and links of a page without dates, counters, days of the month, and numbers of its
+/// URL and of links to its siblings. Pages with equal hashes differ in these only.
+fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
+    if document.links.len() > MAX_LINKS {
         return None;
     }
+    let mut words = Undated::default();
+    words.numbers_of(url);
+    words.add(&document.title);
+    words.add(&document.heading);
+    let most = if words.found {
+        MAX_TEXT
+    } else if url.query().is_some_and(|query| query.contains(|c: char| c.is_ascii_digit())) {
+        MAX_UNNAMED
+    } else {
+        return None;
+    };
     // Headlines of an archive may be outside the main text.
     let text = document.visible();
     // Without a text, nothing is known of what the page has besides dates.
-    if text.is_empty() || text.len() > MAX_TEXT {
+    if text.is_empty() || text.len() > most {
         return None;
     }
+    let mut addresses: Vec<String> = Vec::new();
+    for link in &document.links {
+        let (address, dated) = undated(&link.url);
+        if dated && HASH.hash(address.as_bytes()) == own {
+            words.numbers_of(&link.url);
+        }
+        addresses.push(address);
+    }
     text.lines().for_each(|line| words.add(line));
-    let mut addresses: Vec<String> =
-        document.links.iter().map(|link| undated(&link.url).0).collect();
     addresses.extend(document.images.iter().map(|image| image.url.to_string()));
     addresses.sort_unstable();
     addresses.dedup();
@@ -59,15 +79,29 @@ fn hash_without_dates(document: &Document) -> Option<u64> {
     Some(HASH.hash(&words.bytes))
 }
 
-/// Words without dates.
+/// Words without dates and certain numbers.
 #[derive(Default)]
 struct Undated {
     bytes: Vec<u8>,
-    /// Whether there were dates.
-    dated: bool,
+    /// Numbers of URLs, which are omitted too.
+    numbers: HashSet<String>,
+    /// Whether there were dates or such numbers.
+    found: bool,
 }
 
 impl Undated {
+    /// Omits the numbers of a URL.
+    fn numbers_of(&mut self, url: &Url) {
+        let [path, query] = [url.path(), url.query().unwrap_or_default()];
+        for text in [path, query] {
+            for_each_word(&percent_decoded(text), |word| {
+                if is_number(word) {
+                    self.numbers.insert(word.to_owned());
+                }
+            });
+        }
+    }
+
     fn add(&mut self, line: &str) {
         let mut words: Vec<String> = Vec::new();
         for_each_word(line, |word| words.push(word.to_owned()));
@@ -77,10 +111,10 @@ impl Undated {
         {
             return;
         }
-        let dates = changing(&words);
-        self.dated |= dates.contains(&true);
-        for (word, is_date) in words.iter().zip(dates) {
-            if !is_date {
+        for (word, is_date) in words.iter().zip(changing(&words)) {
+            let varies = is_date || self.numbers.contains(*word);
+            self.found |= varies;
+            if !varies {
                 self.bytes.extend(word.bytes().chain([b' ']));
             }
         }
@@ -136,7 +170,41 @@ mod tests {
         let base = Url::parse("http://a.example/").unwrap();
         let page = format!("<title>Town</title><main>{body}</main>");
         let document = extract(&base, Some("text/html"), page.as_bytes(), &Limits::default());
-        hash_without_dates(&document)
+        hash_without_dates(&base, 0, &document)
+    }
+
+    /// The hash of a list's page.
+    fn list(path: &str, page: &str) -> Option<u64> {
+        let url = Url::parse("http://a.example/").unwrap().join(path).unwrap();
+        let document = extract(&url, Some("text/html"), page.as_bytes(), &Limits::default());
+        Dateless::of(&url, &document)?.text
+    }
+
+    #[test]
+    fn pages_behind_the_end_of_a_list_have_equal_hashes() {
+        let beyond = |number: u32, more: &str| {
+            let near: String = (number - 2..number + 3)
+                .map(|near| format!("<a href=/news/page/{near}>{near}</a> "))
+                .collect();
+            let page = format!(
+                "<title>News, page {number}</title><h1>News, page {number}</h1><p>Page {number} of the list of news. \
+                 Nothing was found here.</p><p>{near}</p>{more}"
+            );
+            list(&format!("/news/page/{number}"), &page)
+        };
+        assert!(beyond(40, "").is_some());
+        assert_eq!(beyond(40, ""), beyond(417, ""));
+        assert_ne!(beyond(40, ""), beyond(41, "<p>A headline of this page.</p>"));
+        assert_ne!(beyond(40, ""), beyond(41, "<p>In all 93 reports.</p>"), "another number");
+        // Without a number in the names, one in the query suffices.
+        let page = |more: &str| {
+            format!("<title>Reports</title><h1>Reports</h1><p>There are no more reports.{more}</p>")
+        };
+        let short = list("/list?page=4", &page(""));
+        assert!(short.is_some());
+        assert_eq!(short, list("/list?page=5", &page("")));
+        assert_eq!(list("/list/5", &page("")), None);
+        assert_eq!(list("/list?page=4", &page(&" It rained.".repeat(MAX_UNNAMED / 11))), None);
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl UrlRules {
         if let Some(rules) = state.rules.get(&address.site) {
             // What remains may differ in the order of parameters.
             for address in [&mut address, &mut other] {
-                address.drop_parameters(|part| rules.contains_key(part));
+                address.simplify(|part| rules.contains_key(part));
             }
         }
         if address.site != other.site {
@@ -290,7 +290,7 @@ impl UrlRules {
             if !contradicted.is_empty() {
                 remember(frontier, &address.site, rules);
             }
-            address.drop_parameters(|part| rules.contains_key(part));
+            address.simplify(|part| rules.contains_key(part));
         }
         state.learn(&address.site, |learning| {
             contradicted.iter().for_each(|part| learning.contradicted(part));

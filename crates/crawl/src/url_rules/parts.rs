@@ -34,7 +34,7 @@ const ENDING: std::ops::RangeInclusive<usize> = 2..=5;
 pub(crate) enum Part {
     /// The labels before the registrable domain.
     Host,
-    /// All segments of the path except the last.
+    /// All segments of the path except the last one with a name.
     Folder,
     /// One segment of paths with `of` segments. `below` is the folder before it, with `#` for digits and `*` for random names.
     Segment { index: usize, of: usize, below: String },
@@ -48,6 +48,10 @@ pub(crate) enum Part {
     Tail { index: usize, below: String },
     /// The case of letters in the path.
     Case,
+    /// Empty segments of the path: repeated slashes, and one at the end.
+    Slashes,
+    /// The order of the segments.
+    SegmentOrder,
     /// A parameter of the query, on all paths of the site. Parameters without a name are one, and those with random
     /// names.
     Parameter(String),
@@ -85,6 +89,8 @@ impl std::fmt::Display for Part {
             Self::PathInfo => f.write_str("the path behind the name of a script"),
             Self::Tail { below, .. } => write!(f, "the path behind {below}"),
             Self::Case => f.write_str("the case of letters in the path"),
+            Self::Slashes => f.write_str("repeated slashes in the path"),
+            Self::SegmentOrder => f.write_str("the order of segments in the path"),
             Self::Parameter(name) => match name.as_str() {
                 UNNAMED => f.write_str("a query without a name"),
                 RANDOM => f.write_str("a parameter with a random name"),
@@ -237,8 +243,14 @@ impl Address {
         self.segments.join("/")
     }
 
+    /// Returns the segments before the last one with a name.
     pub(crate) fn folder(&self) -> String {
-        self.segments.split_last().map_or_else(String::new, |(_, folder)| folder.join("/"))
+        self.segments.get(..self.page()).unwrap_or_default().join("/")
+    }
+
+    /// Returns the index of the last segment with a name.
+    pub(super) fn page(&self) -> usize {
+        self.segments.iter().rposition(|segment| !segment.is_empty()).unwrap_or(0)
     }
 
     pub(crate) fn value(&self, part: &Part) -> String {
@@ -254,7 +266,7 @@ impl Address {
                 words_of(segment(*index)).get(*word).copied().unwrap_or_default().to_owned()
             }
             Part::Tail { index, .. } => self.segments.get(*index..).unwrap_or_default().join("/"),
-            Part::PathInfo | Part::Case => self.path(),
+            Part::PathInfo | Part::Case | Part::Slashes | Part::SegmentOrder => self.path(),
             Part::Parameter(name) => {
                 let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
                 own.map(String::as_str).collect::<Vec<_>>().join("&")
@@ -263,8 +275,20 @@ impl Address {
         }
     }
 
-    pub(crate) fn last(&self) -> &str {
-        self.segments.last().map_or("", String::as_str)
+    /// Returns the last segment with a name, and empty ones behind it.
+    pub(crate) fn last(&self) -> String {
+        self.segments.get(self.page()..).unwrap_or_default().join("/")
+    }
+
+    /// Returns the path without empty segments.
+    pub(super) fn named_segments(&self) -> Vec<&str> {
+        self.segments.iter().map(String::as_str).filter(|segment| !segment.is_empty()).collect()
+    }
+
+    pub(super) fn sorted_segments(&self) -> Vec<&str> {
+        let mut segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
+        segments.sort_unstable();
+        segments
     }
 
     pub(super) fn sorted_pairs(&self) -> Vec<&str> {
@@ -278,14 +302,26 @@ impl Address {
         self.sorted_pairs().join("&")
     }
 
-    /// Removes the parameters that `drops` names.
-    pub(crate) fn drop_parameters(&mut self, drops: impl Fn(&Part) -> bool) {
+    /// Removes the parameters that `drops` names, and empty segments if it names these.
+    pub(crate) fn simplify(&mut self, drops: impl Fn(&Part) -> bool) {
         self.pairs.retain(|pair| !parts_of(pair).any(|part| drops(&part)));
+        if drops(&Part::Slashes) {
+            self.segments.retain(|segment| !segment.is_empty());
+        }
     }
 
     /// Returns the URL without the parts that `drops` selects, and these parts. Equivalent URLs have equal results.
     pub(crate) fn without(&self, drops: impl Fn(&Part) -> bool) -> (String, Vec<Part>) {
         let mut dropped = Vec::new();
+        if drops(&Part::Slashes) && self.segments.iter().any(String::is_empty) {
+            let mut simple = self.clone();
+            simple.segments.retain(|segment| !segment.is_empty());
+            let (identity, mut dropped) = simple.without(drops);
+            if self.segments.len() > 1 {
+                dropped.push(Part::Slashes);
+            }
+            return (identity, dropped);
+        }
         let mut drop = |part: Part| {
             let is = drops(&part);
             if is {
@@ -297,12 +333,18 @@ impl Address {
         let host = if is_below && drop(Part::Host) { &self.site } else { &self.host };
         let end = self.script().filter(|_| drop(Part::PathInfo));
         let end = end.or_else(|| (1..self.segments.len()).find(|end| drop(self.tail(*end))));
-        let mut path = if end.is_none() && !self.last().is_empty() && drops(&Part::Folder) {
+        let last = self.last();
+        let mut path = if end.is_none() && !last.is_empty() && drops(&Part::Folder) {
             // A page without a folder is equivalent to those with one, and never excluded for it.
-            if self.segments.len() > 1 {
+            if self.page() > 0 {
                 drop(Part::Folder);
             }
-            format!("*/{}", self.last())
+            format!("*/{last}")
+        } else if drops(&Part::SegmentOrder) {
+            if !self.segments.is_sorted() {
+                drop(Part::SegmentOrder);
+            }
+            self.sorted_segments().join("/")
         } else {
             self.path_without(end.unwrap_or(self.segments.len()), &mut drop)
         };
@@ -382,7 +424,13 @@ mod tests {
             ("http://s7.a.example/p", Part::Host, "a.example/p?"),
             ("http://a.example/a/b/p", Part::Folder, "a.example/*/p?"),
             ("http://a.example/p", Part::Folder, "a.example/*/p?"),
-            ("http://a.example/a/", Part::Folder, "a.example/a/?"),
+            ("http://a.example/a/", Part::Folder, "a.example/*/a/?"),
+            ("http://a.example/b/a/", Part::Folder, "a.example/*/a/?"),
+            ("http://a.example/", Part::Folder, "a.example/?"),
+            ("http://a.example//b///a/", Part::Slashes, "a.example/b/a?"),
+            ("http://a.example/b/a", Part::Slashes, "a.example/b/a?"),
+            ("http://a.example/", Part::Slashes, "a.example/?"),
+            ("http://a.example/b/a/c", Part::SegmentOrder, "a.example/a/b/c?"),
             ("http://a.example/s.php/a/b?x=1", Part::PathInfo, "a.example/s.php?x=1"),
             ("http://a.example/s.php?x=1", Part::PathInfo, "a.example/s.php?x=1"),
             ("http://a.example/P/a?X=1", Part::Case, "a.example/p/a?X=1"),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use hapax_extract::{caseless, for_each_word, is_cjk, is_mark, is_referring, plain_name};
 
 use super::pattern::{common_words, is_by};
-use crate::difference::is_number;
+use crate::difference::{changing, is_number};
 use crate::evidence::HASH;
 
 /// Minimum share of common words in two names with one pattern: at beginning and end, or anywhere between numbers.
@@ -157,7 +157,7 @@ impl Name {
     }
 
     /// Returns both numbers, if the names differ only in one number that occurs at least twice: the edition in "Icon (Java
-    /// SE 17 & JDK 17)". A size such as "40 x 40" is no edition.
+    /// SE 17 & JDK 17)". A size such as "40 x 40" is no edition, nor are month and day of "2026-03-03".
     fn edition(&self, other: &Self) -> Option<[String; 2]> {
         let mut pairs = self.folded.iter().zip(&other.folded).enumerate();
         let mut replaced: Option<(usize, u64, u64)> = None;
@@ -174,7 +174,8 @@ impl Name {
                 }
             });
         let (at, ..) = replaced.filter(|_| all && places > 1)?;
-        if is_by(self.word(at + 1)) {
+        let words: Vec<&str> = (0..self.words.len()).map(|at| self.word(at)).collect();
+        if is_by(self.word(at + 1)) || changing(&words).get(at) == Some(&true) {
             return None;
         }
         Some([self.word(at).to_owned(), other.word(at).to_owned()])

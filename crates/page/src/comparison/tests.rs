@@ -179,6 +179,8 @@ fn editions_chapters_and_site_names_are_no_part_of_a_name() {
         titled("Method summary", &title, &format!("{text}\nIn the kit since {number}"), "")
     };
     assert!(reason(&edition(17), &edition(21)).same());
+    let day = |date: &str| page(&format!("Photo of the day {date}"), &text);
+    assert_eq!(reason(&day("2026-03-03"), &day("2026-04-04")), Reason::NamePattern);
     // The heading is the kind of the page.
     let tree =
         |package: &str| titled("Class tree", &format!("org.{package} Class tree (Kit)"), &text, "");
