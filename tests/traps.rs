@@ -13,7 +13,7 @@ const MOST: usize = 3 * PAGES as usize + 100;
 
 /// Time of an answer. A crawl without a delay, on a busy machine, would otherwise request far more pages than it has
 /// decided about, and learn too late.
-pub(crate) const ANSWER: Duration = Duration::from_millis(80);
+pub(crate) const ANSWER: Duration = Duration::from_millis(30);
 
 /// A unique number in 8 hexadecimal digits.
 fn fresh() -> String {
