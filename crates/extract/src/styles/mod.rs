@@ -17,7 +17,7 @@ pub(crate) use self::frameworks::is_animated;
 
 use self::declarations::{Effect, effect, is_without_size, pixels};
 use self::frameworks::is_hidden_class;
-use self::selector::{Key, Selector};
+use self::selector::{Key, Selector, class_of};
 
 /// Maximum number of bytes of style sheets that are read of a page, and of elements with one.
 const MAX_CSS: usize = 256 << 10;
@@ -25,9 +25,8 @@ const MAX_SHEETS: usize = 64;
 /// Maximum number of selectors that are kept, and of bytes of one.
 const MAX_SELECTORS: usize = 512;
 const MAX_SELECTOR: usize = 200;
-/// Maximum number of selectors that name one class, id, attribute or tag, and of bytes that are read of a class.
+/// Maximum number of selectors that name one class, id, attribute or tag.
 const MAX_OF_NAME: usize = 4;
-const MAX_CLASS: usize = 512;
 /// Maximum number of attributes of an element that are compared.
 const MAX_ATTRIBUTES: usize = 32;
 
@@ -230,11 +229,6 @@ fn applies(query: &str) -> bool {
             }
         })
     })
-}
-
-fn class_of(element: &Element) -> &str {
-    let class = element.attr("class").unwrap_or_default();
-    class.get(..class.floor_char_boundary(MAX_CLASS)).unwrap_or_default()
 }
 
 /// Calls `visit` with the selectors and the declarations of each rule outside of at-rules, and of those within media

@@ -7,10 +7,10 @@ use foldhash::fast::FixedState;
 use scraper::Node;
 use scraper::node::Element;
 
-use super::class_of;
-
-/// Maximum number of ancestors that are compared with a selector, and of bytes that are compared of an attribute.
+/// Maximum number of ancestors that are compared with a selector, and of bytes that are read of a class and of another
+/// attribute.
 const MAX_ANCESTORS: usize = 32;
+const MAX_CLASS: usize = 512;
 const MAX_VALUE: usize = 512;
 /// Tags that a selector may name alone, beside custom elements. A rule that hides all paragraphs waits for a script.
 const TAGS_ALONE: [&str; 8] =
@@ -98,6 +98,12 @@ impl Compound {
 fn name(text: &str) -> (&str, &str) {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     text.split_at(text.find(|c| !is_name(c)).unwrap_or(text.len()))
+}
+
+/// Returns the classes of an element, as far as they are read.
+pub(super) fn class_of(element: &Element) -> &str {
+    let class = element.attr("class").unwrap_or_default();
+    class.get(..class.floor_char_boundary(MAX_CLASS)).unwrap_or_default()
 }
 
 /// A condition on an attribute.
