@@ -74,9 +74,13 @@ mod tests {
             store.commit(b"").unwrap();
             current.refresh(data.path());
             assert_eq!(current.store().map(Store::len), Some(number));
-            let files = current.files.clone();
-            current.refresh(data.path());
-            assert_eq!(current.files, files);
+            // A file that is written through a memory map may get its time after the commit.
+            let stays = (0..100).any(|_| {
+                let files = current.files.clone();
+                current.refresh(data.path());
+                current.files == files
+            });
+            assert!(stays, "{:?}", current.files);
         }
     }
 }
