@@ -193,25 +193,6 @@ fn lists_that_go_on_behind_their_end_end() {
 }
 
 #[test]
-fn several_calendars_of_a_site_share_what_is_followed() {
-    let link = |view: &str, month: i64| {
-        format!("/cal?view={view}&month={}-{:02}", month.div_euclid(12), month.rem_euclid(12) + 1)
-    };
-    const VIEWS: [&str; 5] = ["grid", "list", "agenda", "posters", "rooms"];
-    crawled("views", &link("grid", 2026 * 12), move |path| {
-        let (view, month) = path.strip_prefix("/cal?view=")?.split_once("&month=")?;
-        let (year, month) = month.rsplit_once('-')?;
-        let at = year.parse::<i64>().ok()? * 12 + month.parse::<i64>().ok()? - 1;
-        let mut page = month_page(at, false, |month| link(view, month));
-        for other in VIEWS {
-            page.body.extend(format!("<a href=\"{}\">{other}</a> ", link(other, at)).bytes());
-        }
-        page.body.extend(format!("<p>This is the view {view}.</p>").bytes());
-        Some(page)
-    });
-}
-
-#[test]
 fn months_with_events_are_found_between_empty_ones() {
     // Every third month of ten years has an event.
     let link =

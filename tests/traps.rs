@@ -539,28 +539,3 @@ fn slashes_repeated_at_random_end() {
         move |to| format!("{}x{}p{to}{}", slashes(), slashes(), &slashes()[1..]),
     );
 }
-
-#[test]
-fn segments_in_any_order_end() {
-    let shuffled = |to: u64| {
-        let mut order = u64::from_str_radix(&fresh(), 16).unwrap();
-        let mut rest = vec!["red", "big", "new", "old"];
-        let mut path = String::new();
-        while !rest.is_empty() {
-            let name = rest.remove(order as usize % rest.len());
-            order /= 5;
-            path.push_str(&format!("/{name}"));
-        }
-        format!("{path}/p{to}")
-    };
-    crawled("segments", |path| number(path.rsplit('/').next()?), shuffled);
-}
-
-#[test]
-fn folders_that_grow_by_relative_links_end() {
-    crawled(
-        "folders",
-        |path| number(path.strip_suffix('/')?.rsplit('/').next()?),
-        |to| format!("p{to}/"),
-    );
-}

@@ -16,16 +16,12 @@ use crate::error::Result;
 use crate::page::PageWork;
 use crate::patterns::LeftOut;
 
-/// Name of the frontier's note with the counts of a calendar.
-const NOTE: &str = "calendar";
+/// Name of the frontier's note with the counts of a calendar. Earlier versions had other texts in theirs.
+const NOTE: &str = "calendar-2";
 /// Number of empty pages of a calendar of which all links are followed.
 const EMPTY: u32 = 48;
-/// The same of each calendar of a site that had as many of all its calendars.
-const EMPTY_OF_EACH: u32 = 12;
 /// The same for each page of it with another text.
 const FOR_EACH_OTHER: u32 = 3;
-/// Stands for a URL without dates in the key of the counts of a whole site.
-const WHOLE_SITE: u64 = 0;
 /// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day. Pages that repeat a
 /// further text count as others.
 const MAX_TEXTS: usize = 8;
@@ -35,7 +31,7 @@ const MAX_CALENDARS: usize = 10_000;
 /// The URLs of a site that differ in dates and numbers only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Calendar {
-    /// Number of pages that differ from an earlier one in dates only.
+    /// Number of pages that differ from an earlier one only in dates and numbers of URLs.
     empty: u32,
     /// Number of other pages.
     others: u32,
@@ -48,7 +44,7 @@ impl Calendar {
         dateless.is_some_and(|text| self.texts.contains(&text))
     }
 
-    /// Adds a page. Returns whether it differs from an earlier one in dates only.
+    /// Adds a page. Returns whether it differs from an earlier one only in dates and numbers of URLs.
     fn add(&mut self, dateless: Option<u64>) -> bool {
         let is_empty = self.is_empty(dateless);
         if is_empty {
@@ -60,9 +56,8 @@ impl Calendar {
         is_empty
     }
 
-    /// Returns whether there were more empty pages than this, and some for each other page.
-    fn has_more_than(&self, empty: u32) -> bool {
-        self.empty > empty.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
+    fn has_enough(&self) -> bool {
+        self.empty > EMPTY.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
     }
 
     fn note(&self) -> Vec<u8> {
@@ -122,15 +117,8 @@ impl Calendars {
             return Ok(());
         }
         let calendar = self.calendar(frontier, &page.site, url)?;
-        let is_empty = calendar.add(text);
-        if is_empty {
+        if calendar.add(text) {
             frontier.note(&note_key(&page.site, url), NOTE, calendar.note());
-        }
-        let all = self.calendar(frontier, &page.site, WHOLE_SITE)?;
-        let count = if is_empty { &mut all.empty } else { &mut all.others };
-        *count = count.saturating_add(1);
-        if is_empty {
-            frontier.note(&note_key(&page.site, WHOLE_SITE), NOTE, all.note());
         }
         Ok(())
     }
@@ -142,11 +130,7 @@ impl Calendars {
     pub(crate) fn has_enough(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<bool> {
         let Some(Dateless { url, text: Some(text) }) = page.dateless else { return Ok(false) };
         let calendar = self.calendar(frontier, &page.site, url)?;
-        if !calendar.is_empty(Some(text)) || !calendar.has_more_than(EMPTY_OF_EACH) {
-            return Ok(false);
-        }
-        Ok(calendar.has_more_than(EMPTY)
-            || self.calendar(frontier, &page.site, WHOLE_SITE)?.has_more_than(EMPTY))
+        Ok(calendar.is_empty(Some(text)) && calendar.has_enough())
     }
 
     /// Returns whether a link of an empty page leads to another page of its calendar, and counts it.
@@ -169,7 +153,9 @@ impl Calendars {
         let line = |((site, _), (count, example)): (&(String, u64), &(u64, Url))| LeftOut {
             example: example.clone(),
             count: *count,
-            rule: format!("learnt {site}: links between pages that differ in dates only"),
+            rule: format!(
+                "learnt {site}: links between pages that differ in dates and numbers only"
+            ),
             detail: format!(
                 "{count} links were not followed from pages that differ from others in dates and numbers only, such as a \
                  month without events or a page behind the end of a list, to further such URLs"
@@ -189,12 +175,12 @@ mod tests {
         assert!(!calendar.add(Some(1)), "the first");
         let empty = |calendar: &mut Calendar, times: u32| {
             (0..times).for_each(|_| assert!(calendar.add(Some(1))));
-            calendar.has_more_than(EMPTY)
+            calendar.has_enough()
         };
         assert!(!empty(&mut calendar, EMPTY + FOR_EACH_OTHER));
         assert!(empty(&mut calendar, 1));
         assert!(!calendar.add(None) && !calendar.add(Some(2)));
-        assert!(!calendar.has_more_than(EMPTY));
+        assert!(!calendar.has_enough());
         assert!(!empty(&mut calendar, 2 * FOR_EACH_OTHER - 1));
         assert!(empty(&mut calendar, 1));
         assert_eq!(Calendar::read(&calendar.note()), Some(calendar));

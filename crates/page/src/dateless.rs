@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use hapax_extract::{Document, for_each_word};
 use url::Url;
 
-use crate::difference::{changing, is_number};
+use crate::difference::{changing, is_number, of_dates};
 use crate::evidence::HASH;
 
 /// Maximum length of such a text in bytes. A page with more has something to say.
@@ -24,8 +24,8 @@ const LAST_DAY: u32 = 31;
 pub struct Dateless {
     /// Hash of the URL without dates and numbers.
     pub url: u64,
-    /// Hash of the page without dates and the numbers of its URL and of links to further pages of its kind; `None` if it
-    /// has a long text or many links, or if neither its names nor its query have such a date or number.
+    /// Hash of the page without dates. Without a date in its names, also without the numbers of its URL, which then must
+    /// be in its names or its query. `None` for other pages, and for those with a long text or many links.
     pub text: Option<u64>,
 }
 
@@ -33,26 +33,26 @@ impl Dateless {
     /// Returns `None` if the URL has neither dates nor numbers.
     ///
     /// # Complexity
-    /// Linear in the names; of a page with a date in them, linear in its text and its links.
+    /// Linear in the names; of a page with such names or such a query, linear in its text and its links.
     pub fn of(url: &Url, document: &Document) -> Option<Self> {
         let hash = url_without_dates(url)?;
         Some(Self { url: hash, text: hash_without_dates(url, hash, document) })
     }
 }
 
-/// Returns a hash of the words, images and links of a page without dates, counters, days of the month, and numbers of its
-/// URL and of links to its siblings. Pages with equal hashes differ in these only.
+/// Returns a hash of the words, images and links of a page. Pages with equal hashes differ only in dates, counters and
+/// days of the month if the names have a date, otherwise only in dates, the numbers of their URLs, and pagers.
 fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
     if document.links.len() > MAX_LINKS {
         return None;
     }
-    let mut words = Undated::default();
-    words.numbers_of(url);
-    words.add(&document.title);
-    words.add(&document.heading);
-    let most = if words.found {
+    let mut words = Undated { numbers: numbers_of(url), ..Undated::default() };
+    words.add_name(&document.title);
+    words.add_name(&document.heading);
+    let by_query = || url.query().is_some_and(|query| query.contains(|c: char| c.is_ascii_digit()));
+    let most = if words.dated || words.numbered {
         MAX_TEXT
-    } else if url.query().is_some_and(|query| query.contains(|c: char| c.is_ascii_digit())) {
+    } else if by_query() {
         MAX_UNNAMED
     } else {
         return None;
@@ -66,10 +66,12 @@ fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
     let mut addresses: Vec<String> = Vec::new();
     for link in &document.links {
         let (address, dated) = undated(&link.url);
-        if dated && HASH.hash(address.as_bytes()) == own {
-            words.numbers_of(&link.url);
+        let sibling = dated && HASH.hash(address.as_bytes()) == own;
+        if sibling && !words.dated {
+            words.siblings.extend(numbers_of(&link.url));
         }
-        addresses.push(address);
+        // Without a date in the names, links to other numbers lead to other documents.
+        addresses.push(if sibling || words.dated { address } else { link.url.to_string() });
     }
     text.lines().for_each(|line| words.add(line));
     addresses.extend(document.images.iter().map(|image| image.url.to_string()));
@@ -79,47 +81,74 @@ fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
     Some(HASH.hash(&words.bytes))
 }
 
+/// Returns the numbers of a URL's path and query.
+fn numbers_of(url: &Url) -> HashSet<String> {
+    let mut numbers = HashSet::new();
+    for text in [url.path(), url.query().unwrap_or_default()] {
+        for_each_word(&percent_decoded(text), |word| {
+            if is_number(word) {
+                numbers.insert(word.to_owned());
+            }
+        });
+    }
+    numbers
+}
+
 /// Words without dates and certain numbers.
 #[derive(Default)]
 struct Undated {
     bytes: Vec<u8>,
-    /// Numbers of URLs, which are omitted too.
+    /// Numbers of the page's URL.
     numbers: HashSet<String>,
-    /// Whether there were dates or such numbers.
-    found: bool,
+    /// Numbers of the URLs of links to its siblings.
+    siblings: HashSet<String>,
+    /// Whether the names have a date, a counter or the number of a section.
+    dated: bool,
+    /// Whether they have a number of the URL.
+    numbered: bool,
 }
 
 impl Undated {
-    /// Omits the numbers of a URL.
-    fn numbers_of(&mut self, url: &Url) {
-        let [path, query] = [url.path(), url.query().unwrap_or_default()];
-        for text in [path, query] {
-            for_each_word(&percent_decoded(text), |word| {
-                if is_number(word) {
-                    self.numbers.insert(word.to_owned());
-                }
-            });
-        }
+    fn add_name(&mut self, name: &str) {
+        let words = words_of(name);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let varies = changing(&words);
+        self.dated |= varies.contains(&true);
+        self.numbered |= words.iter().any(|word| self.numbers.contains(*word));
+        self.put(&words, &varies);
     }
 
     fn add(&mut self, line: &str) {
-        let mut words: Vec<String> = Vec::new();
-        for_each_word(line, |word| words.push(word.to_owned()));
+        let words = words_of(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if let [day] = words[..]
-            && day.parse().is_ok_and(|day: u32| day <= LAST_DAY)
+        if self.dated {
+            let is_day = |day: &str| day.parse().is_ok_and(|day: u32| day <= LAST_DAY);
+            if !matches!(words[..], [day] if is_day(day)) {
+                self.put(&words, &changing(&words));
+            }
+        } else if !words
+            .iter()
+            .all(|word| self.siblings.contains(*word) || self.numbers.contains(*word))
         {
-            return;
+            self.put(&words, &of_dates(&words));
         }
-        for (word, is_date) in words.iter().zip(changing(&words)) {
-            let varies = is_date || self.numbers.contains(*word);
-            self.found |= varies;
-            if !varies {
+    }
+
+    /// Adds the words that do not vary.
+    fn put(&mut self, words: &[&str], varies: &[bool]) {
+        for (word, varies) in words.iter().zip(varies) {
+            if !varies && (self.dated || !self.numbers.contains(*word)) {
                 self.bytes.extend(word.bytes().chain([b' ']));
             }
         }
         self.bytes.push(b'\n');
     }
+}
+
+fn words_of(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for_each_word(line, |word| words.push(word.to_owned()));
+    words
 }
 
 /// Returns the words of a URL without numbers and names of months and days, and whether it had any.
@@ -195,7 +224,9 @@ mod tests {
         assert!(beyond(40, "").is_some());
         assert_eq!(beyond(40, ""), beyond(417, ""));
         assert_ne!(beyond(40, ""), beyond(41, "<p>A headline of this page.</p>"));
-        assert_ne!(beyond(40, ""), beyond(41, "<p>In all 93 reports.</p>"), "another number");
+        for more in ["<p>In all 93 reports.</p>", "<p>93</p>", "<a href=/files/41.html>File</a>"] {
+            assert_ne!(beyond(40, ""), beyond(41, more), "{more}");
+        }
         // Without a number in the names, one in the query suffices.
         let page = |more: &str| {
             format!("<title>Reports</title><h1>Reports</h1><p>There are no more reports.{more}</p>")

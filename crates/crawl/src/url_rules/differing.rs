@@ -47,8 +47,6 @@ impl Address {
             }
         } else if self.named_segments() == other.named_segments() {
             parts.push(Part::Slashes);
-        } else if self.sorted_segments() == other.sorted_segments() {
-            parts.push(Part::SegmentOrder);
         } else if same_length {
             let segments = self.segments.iter().zip(&other.segments).enumerate();
             let differ: Vec<usize> =
@@ -57,15 +55,6 @@ impl Address {
             parts.extend(differ.iter().map(|at| word(*at).unwrap_or_else(|| self.segment(*at))));
             if let ([first, .., last], true) = (&differ[..], parts.len() == differ.len()) {
                 found.each.extend(self.segments(*first..last + 1));
-            }
-            let last = self.last();
-            let in_folder = |at: &usize| *at < self.page();
-            if parts.len() == differ.len()
-                && differ.iter().all(in_folder)
-                && !last.is_empty()
-                && last == other.last()
-            {
-                found.each.push(Part::Folder);
             }
             if let ([index], 1) = (&differ[..], parts.len()) {
                 found.each.extend(self.differing_word(other, *index));
@@ -142,20 +131,10 @@ mod tests {
             ("http://a.example/p;v=1", "http://a.example/p;v=2", "the parameter ;v"),
             ("http://a.example/p?x=1&y=2", "http://a.example/p?y=2&x=1", "the order of parameters"),
             ("http://x1.a.example/p", "http://x2.a.example/p", "the host"),
-            (
-                "http://a.example/s1/p",
-                "http://a.example/s2/p",
-                "segment 1 of the path, below /; or the folder",
-            ),
+            ("http://a.example/s1/p", "http://a.example/s2/p", "segment 1 of the path, below /"),
             ("http://a.example/p/1", "http://a.example/p/2", "segment 2 of the path, below /p/"),
             ("http://a.example/P/a", "http://a.example/p/A", "the case of letters in the path"),
             ("http://a.example/p//a", "http://a.example/p/a/", "repeated slashes in the path"),
-            (
-                "http://a.example/p/b/a",
-                "http://a.example/a/p/b",
-                "the order of segments in the path",
-            ),
-            ("http://a.example/p1/p7/", "http://a.example/p7/", "the folder"),
             ("http://a.example/p?12", "http://a.example/p?ab", "a query without a name"),
             (
                 "http://a.example/p?r12f37=1",

@@ -23,10 +23,6 @@ const OF_FEW: u32 = 16;
 /// Required number of different values of a host, a part of the path, or parts that only differ together. A trap has
 /// a new value in each URL; a print version or a mirror has one.
 const VALUES: usize = 8;
-/// Fewer values of a folder suffice with this number of duplicates and no evidence against it: relative links of each
-/// page lead to all pages below it.
-const FOLDERS: usize = 3;
-const ALONE_IN_FOLDERS: u32 = 64;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
@@ -76,11 +72,7 @@ impl Evidence {
     fn suffices(&self, part: &Part) -> bool {
         let few = self.kept.len() < KEPT_PAGES;
         let in_path = part.is_in_path();
-        let of_folders = *part == Part::Folder
-            && self.others == 0
-            && self.values.len() >= FOLDERS
-            && self.alone >= ALONE_IN_FOLDERS;
-        if (in_path || *part == Part::Host) && self.values.len() < VALUES && !of_folders {
+        if (in_path || *part == Part::Host) && self.values.len() < VALUES {
             return false;
         }
         let needed = |least: u32| if few { least.max(OF_FEW) } else { least };
@@ -189,7 +181,7 @@ impl Learning {
         !without.all(|rest| seen.insert(rest))
     }
 
-    /// Adds a kept page. `stripped` is its address without the parameters that have a rule.
+    /// Adds a kept page. `stripped` is its address without the parameters and empty segments that have a rule.
     pub(super) fn kept(&mut self, url: &Url, stripped: &Address) {
         if self.pages.len() < MAX_PAGES {
             self.pages.push(url.clone());
@@ -229,14 +221,10 @@ impl Learning {
             &path,
             Part::Case,
         );
-        let names = [stripped.named_segments(), stripped.sorted_segments()];
-        for (part, segments) in [Part::Slashes, Part::SegmentOrder].into_iter().zip(names) {
-            let key = hash(&[&part.to_string(), &stripped.host, &segments.join("/"), &query]);
-            self.other(key, &path, part);
-        }
-        let last = stripped.last();
-        let key = hash(&["folder", &stripped.host, &last, &query]);
-        if !last.is_empty() {
+        let named = stripped.named_segments().join("/");
+        self.other(hash(&["slashes", &stripped.host, &named, &query]), &path, Part::Slashes);
+        let key = hash(&["folder", &stripped.host, stripped.last(), &query]);
+        if !stripped.last().is_empty() {
             self.other(key, &stripped.folder(), Part::Folder);
         }
         self.other(hash(&["host", &path, &query]), &stripped.host, Part::Host);
@@ -362,21 +350,6 @@ mod tests {
             found,
             ["segment 1 of the path, below /", "word 2 of segment 2 of the path, below /*/"]
         );
-    }
-
-    #[test]
-    fn few_folders_suffice_with_many_duplicates_and_no_other_pages() {
-        let page = |folder: &str, id: u32| format!("http://a.example{folder}/p{id}/");
-        let kept: Vec<String> = (0..30).map(|id| page("", id)).collect();
-        let duplicates = |folders: &'static [&str]| {
-            (0..30 * folders.len() as u32)
-                .map(move |number| page(folders[number as usize / 30], number % 30))
-        };
-        assert_eq!(learnt(&kept, duplicates(&["/p0", "/p1"])), [""; 0]);
-        assert_eq!(learnt(&kept, duplicates(&["/p0", "/p1", "/p2"])), ["the folder"]);
-        let mut others = kept.clone();
-        others.push(page("/p9", 0));
-        assert_eq!(learnt(&others, duplicates(&["/p0", "/p1", "/p2"])), [""; 0]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ const ENDING: std::ops::RangeInclusive<usize> = 2..=5;
 pub(crate) enum Part {
     /// The labels before the registrable domain.
     Host,
-    /// All segments of the path except the last one with a name.
+    /// All segments of the path except the last.
     Folder,
     /// One segment of paths with `of` segments. `below` is the folder before it, with `#` for digits and `*` for random names.
     Segment { index: usize, of: usize, below: String },
@@ -50,8 +50,6 @@ pub(crate) enum Part {
     Case,
     /// Empty segments of the path: repeated slashes, and one at the end.
     Slashes,
-    /// The order of the segments.
-    SegmentOrder,
     /// A parameter of the query, on all paths of the site. Parameters without a name are one, and those with random
     /// names.
     Parameter(String),
@@ -90,7 +88,6 @@ impl std::fmt::Display for Part {
             Self::Tail { below, .. } => write!(f, "the path behind {below}"),
             Self::Case => f.write_str("the case of letters in the path"),
             Self::Slashes => f.write_str("repeated slashes in the path"),
-            Self::SegmentOrder => f.write_str("the order of segments in the path"),
             Self::Parameter(name) => match name.as_str() {
                 UNNAMED => f.write_str("a query without a name"),
                 RANDOM => f.write_str("a parameter with a random name"),
@@ -243,14 +240,8 @@ impl Address {
         self.segments.join("/")
     }
 
-    /// Returns the segments before the last one with a name.
     pub(crate) fn folder(&self) -> String {
-        self.segments.get(..self.page()).unwrap_or_default().join("/")
-    }
-
-    /// Returns the index of the last segment with a name.
-    pub(super) fn page(&self) -> usize {
-        self.segments.iter().rposition(|segment| !segment.is_empty()).unwrap_or(0)
+        self.segments.split_last().map_or_else(String::new, |(_, folder)| folder.join("/"))
     }
 
     pub(crate) fn value(&self, part: &Part) -> String {
@@ -266,7 +257,7 @@ impl Address {
                 words_of(segment(*index)).get(*word).copied().unwrap_or_default().to_owned()
             }
             Part::Tail { index, .. } => self.segments.get(*index..).unwrap_or_default().join("/"),
-            Part::PathInfo | Part::Case | Part::Slashes | Part::SegmentOrder => self.path(),
+            Part::PathInfo | Part::Case | Part::Slashes => self.path(),
             Part::Parameter(name) => {
                 let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
                 own.map(String::as_str).collect::<Vec<_>>().join("&")
@@ -275,20 +266,13 @@ impl Address {
         }
     }
 
-    /// Returns the last segment with a name, and empty ones behind it.
-    pub(crate) fn last(&self) -> String {
-        self.segments.get(self.page()..).unwrap_or_default().join("/")
+    pub(crate) fn last(&self) -> &str {
+        self.segments.last().map_or("", String::as_str)
     }
 
     /// Returns the path without empty segments.
     pub(super) fn named_segments(&self) -> Vec<&str> {
         self.segments.iter().map(String::as_str).filter(|segment| !segment.is_empty()).collect()
-    }
-
-    pub(super) fn sorted_segments(&self) -> Vec<&str> {
-        let mut segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
-        segments.sort_unstable();
-        segments
     }
 
     pub(super) fn sorted_pairs(&self) -> Vec<&str> {
@@ -333,18 +317,12 @@ impl Address {
         let host = if is_below && drop(Part::Host) { &self.site } else { &self.host };
         let end = self.script().filter(|_| drop(Part::PathInfo));
         let end = end.or_else(|| (1..self.segments.len()).find(|end| drop(self.tail(*end))));
-        let last = self.last();
-        let mut path = if end.is_none() && !last.is_empty() && drops(&Part::Folder) {
+        let mut path = if end.is_none() && !self.last().is_empty() && drops(&Part::Folder) {
             // A page without a folder is equivalent to those with one, and never excluded for it.
-            if self.page() > 0 {
+            if self.segments.len() > 1 {
                 drop(Part::Folder);
             }
-            format!("*/{last}")
-        } else if drops(&Part::SegmentOrder) {
-            if !self.segments.is_sorted() {
-                drop(Part::SegmentOrder);
-            }
-            self.sorted_segments().join("/")
+            format!("*/{}", self.last())
         } else {
             self.path_without(end.unwrap_or(self.segments.len()), &mut drop)
         };
@@ -424,13 +402,10 @@ mod tests {
             ("http://s7.a.example/p", Part::Host, "a.example/p?"),
             ("http://a.example/a/b/p", Part::Folder, "a.example/*/p?"),
             ("http://a.example/p", Part::Folder, "a.example/*/p?"),
-            ("http://a.example/a/", Part::Folder, "a.example/*/a/?"),
-            ("http://a.example/b/a/", Part::Folder, "a.example/*/a/?"),
-            ("http://a.example/", Part::Folder, "a.example/?"),
+            ("http://a.example/a/", Part::Folder, "a.example/a/?"),
             ("http://a.example//b///a/", Part::Slashes, "a.example/b/a?"),
             ("http://a.example/b/a", Part::Slashes, "a.example/b/a?"),
             ("http://a.example/", Part::Slashes, "a.example/?"),
-            ("http://a.example/b/a/c", Part::SegmentOrder, "a.example/a/b/c?"),
             ("http://a.example/s.php/a/b?x=1", Part::PathInfo, "a.example/s.php?x=1"),
             ("http://a.example/s.php?x=1", Part::PathInfo, "a.example/s.php?x=1"),
             ("http://a.example/P/a?X=1", Part::Case, "a.example/p/a?X=1"),

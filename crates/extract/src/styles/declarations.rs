@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 /// Parts of declarations that leave nothing to see, to skip others.
-const OUT_OF_SIGHT: [&[u8]; 5] = [b"-999", b"-100", b"rect(", b"height", b"background"];
+const OUT_OF_SIGHT: [&[u8]; 4] = [b"-999", b"-100", b"rect(", b"height"];
 /// Offset in pixels beyond which an element is off the screen.
 const OFF_SCREEN: f32 = -999.0;
 
@@ -14,8 +14,6 @@ pub(super) enum Effect {
     /// Hides, but leaves the space empty. Pages do this to custom elements until a script has drawn them.
     Empties,
     Shows,
-    /// The text has no size. Containers do this to remove the space between elements, which set a size again.
-    WithoutSize,
 }
 
 /// Returns the effect of declarations; `None` if they neither hide nor show.
@@ -32,10 +30,7 @@ pub(super) fn effect(declarations: &str) -> Option<Effect> {
             _ => {}
         }
     }
-    if is_out_of_sight(declarations) {
-        return Some(Effect::Hides);
-    }
-    result.or_else(|| is_without_size(declarations).then_some(Effect::WithoutSize))
+    if is_out_of_sight(declarations) { Some(Effect::Hides) } else { result }
 }
 
 /// Returns names and values in lower case.
@@ -46,23 +41,13 @@ fn declared(declarations: &str) -> impl Iterator<Item = (String, String)> + '_ {
     })
 }
 
-/// Returns whether declarations give the text no size.
-pub(super) fn is_without_size(declarations: &str) -> bool {
-    memmem::find(declarations.as_bytes(), b"size").is_some()
-        && declared(declarations).any(|(name, value)| {
-            name == "font-size" && pixels(without_important(&value)) == Some(0.0)
-        })
-}
-
-/// Returns whether declarations move an element off the screen, leave no room for it, or give its text the colour of the
-/// background.
+/// Returns whether declarations move an element off the screen, or leave no room for it.
 pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
     let bytes = declarations.as_bytes();
     if !OUT_OF_SIGHT.iter().any(|part| memmem::find(bytes, part).is_some()) {
         return false;
     }
     let (mut flat, mut cut, mut away) = (false, false, false);
-    let (mut colour, mut background) = (None, None);
     for (name, value) in declared(declarations) {
         match name.as_str() {
             "left" | "right" | "top" | "text-indent" => {
@@ -72,30 +57,10 @@ pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
             "height" => flat = pixels(&value) == Some(0.0),
             "overflow" => cut |= value.starts_with("hidden"),
             "opacity" => cut |= pixels(&value) == Some(0.0),
-            "color" => colour = solid(&value),
-            "background" | "background-color" => background = solid(&value),
             _ => {}
         }
     }
-    away || flat && cut || colour.is_some() && colour == background
-}
-
-fn without_important(value: &str) -> &str {
-    value.split('!').next().unwrap_or_default().trim_end()
-}
-
-/// Returns the red, green and blue digits of a colour in hexadecimal, or of white and black.
-fn solid(value: &str) -> Option<String> {
-    let digits = match without_important(value) {
-        "white" => "ffffff",
-        "black" => "000000",
-        value => value.strip_prefix('#')?,
-    };
-    match digits.len() {
-        3 => Some(digits.chars().flat_map(|digit| [digit, digit]).collect()),
-        6 => Some(digits.to_owned()),
-        _ => None,
-    }
+    away || flat && cut
 }
 
 /// Returns whether a value of `clip` leaves at most a pixel, as frameworks do with text for screen readers.

@@ -4,6 +4,7 @@ mod declarations;
 mod frameworks;
 mod selector;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use ego_tree::NodeRef;
@@ -15,7 +16,7 @@ use scraper::node::Element;
 pub(crate) use self::declarations::is_out_of_sight;
 pub(crate) use self::frameworks::is_animated;
 
-use self::declarations::{Effect, effect, is_without_size, pixels};
+use self::declarations::{Effect, effect, pixels};
 use self::frameworks::is_hidden_class;
 use self::selector::{Key, Selector, class_of};
 
@@ -27,6 +28,8 @@ const MAX_SELECTORS: usize = 512;
 const MAX_SELECTOR: usize = 200;
 /// Maximum number of selectors that name one class, id, attribute or tag.
 const MAX_OF_NAME: usize = 4;
+/// Maximum cost of comparing the elements of a page and their ancestors with selectors. Beyond it nothing is hidden.
+const MAX_STEPS: u32 = 4_000_000;
 /// Maximum number of attributes of an element that are compared.
 const MAX_ATTRIBUTES: usize = 32;
 
@@ -48,13 +51,12 @@ const OPENED: [&str; 12] = [
 /// Classes for which a script is not running.
 const WITHOUT_SCRIPT: [&str; 2] = ["no-js", "nojs"];
 /// Parts of declarations that hide, to skip other style sheets.
-const HIDING: [&[u8]; 8] =
-    [b"none", b"hidden", b"-999", b"-100", b"rect(", b"opacity", b"size", b"background"];
+const HIDING: [&[u8]; 6] = [b"none", b"hidden", b"-999", b"-100", b"rect(", b"opacity"];
 /// Width of a desktop in CSS pixels, for media queries and for classes of frameworks.
 const DESKTOP: f32 = 1280.0;
 
 /// Rules that hide elements, and rules that show them in spite of those.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Styles {
     rules: Vec<Rule>,
     /// Numbers of rules by the hash of a [`Key`].
@@ -62,6 +64,15 @@ pub(crate) struct Styles {
     /// Whether a key is an attribute, and whether one is a tag.
     of_attributes: bool,
     of_tags: bool,
+    /// Number of comparisons that are left, see [`MAX_STEPS`].
+    steps: Cell<u32>,
+}
+
+impl Default for Styles {
+    fn default() -> Self {
+        let (rules, by_key) = Default::default();
+        Self { rules, by_key, of_attributes: false, of_tags: false, steps: Cell::new(MAX_STEPS) }
+    }
 }
 
 #[derive(Debug)]
@@ -116,9 +127,12 @@ impl Styles {
             if text.len() > MAX_SELECTOR || hides && (opened() || no_script()) {
                 continue;
             }
-            if let Some(selector) = Selector::read(text) {
-                self.add(Rule { selector, effect });
+            let Some(selector) = Selector::read(text) else { continue };
+            let last = &selector.last;
+            if effect == Effect::Empties && last.is_general() || hides && last.waits_for_script() {
+                continue;
             }
+            self.add(Rule { selector, effect });
         }
     }
 
@@ -137,44 +151,37 @@ impl Styles {
                 return;
             }
         }
-        if of_key.len() < MAX_OF_NAME {
+        // What is shown must not depend on the number of rules that hide.
+        if of_key.len() < MAX_OF_NAME || rule.effect == Effect::Shows {
             of_key.push(self.rules.len() as u16);
-            self.of_attributes |= matches!(key, Key::Attribute(_));
+            self.of_attributes |= matches!(key, Key::Attribute(_) | Key::Value(..));
             self.of_tags |= matches!(key, Key::Tag(_));
             self.rules.push(rule);
         }
     }
 
-    /// Returns whether a rule hides an element and none shows it, a class of a common framework does, or its own style gives
-    /// its text no size.
+    /// Returns whether a rule hides an element and none shows it, or a class of a common framework does.
     pub(crate) fn hide(&self, element: &Element, node: NodeRef<'_, Node>) -> bool {
         let class = class_of(element);
         if !class.is_empty() && is_hidden_class(class) {
             // A title that readers of the screen do not need names the page all the same.
             return element.name() != "h1";
         }
-        if element.attr("style").is_some_and(is_without_size) && !has_elements(node) {
-            return true;
-        }
         if self.by_key.is_empty() {
             return false;
         }
         let names = class.split_ascii_whitespace().chain(element.attr("id")).map(Key::Name);
         let attributes = element.attrs().take(if self.of_attributes { MAX_ATTRIBUTES } else { 0 });
-        let attributes = attributes.map(|(name, _)| Key::Attribute(name));
+        let attributes =
+            attributes.flat_map(|(name, value)| [Key::Attribute(name), Key::Value(name, value)]);
         let tag = self.of_tags.then(|| Key::Tag(element.name()));
         let mut hidden = false;
         for key in names.chain(attributes).chain(tag) {
             for number in self.by_key.get(&key.hash()).into_iter().flatten() {
                 let Some(rule) = self.rules.get(usize::from(*number)) else { continue };
                 // Only one that can change the result.
-                let hides = match rule.effect {
-                    Effect::Shows => false,
-                    Effect::Hides | Effect::Empties => true,
-                    Effect::WithoutSize if has_elements(node) => continue,
-                    Effect::WithoutSize => true,
-                };
-                if (!hides || !hidden) && rule.selector.matches(element, node) {
+                let hides = rule.effect != Effect::Shows;
+                if (!hides || !hidden) && rule.selector.matches(element, node, &self.steps) {
                     if !hides {
                         return false;
                     }
@@ -191,11 +198,6 @@ fn names_custom_elements(selectors: &str) -> bool {
     selectors.split(',').filter_map(|text| text.split_ascii_whitespace().next_back()).any(|last| {
         last.contains('-') && last.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     })
-}
-
-/// Returns whether a node has elements as children.
-fn has_elements(node: NodeRef<'_, Node>) -> bool {
-    node.children().any(|child| child.value().is_element())
 }
 
 /// Returns the `media` attribute of the start tag of a style sheet.
@@ -361,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_tags_and_text_without_size_or_contrast_hide() {
+    fn rules_for_attributes_and_tags_hide_unless_they_wait_for_a_script() {
         for (css, wanted) in [
             ("[data-state=draft]{display:none}", &["1"][..]),
             ("[data-state=\"draft\"]{display:none}", &["1"]),
@@ -374,24 +376,27 @@ mod tests {
             ("del{display:none}del{display:inline}", &[]),
             ("[data-state]{display:none}[data-state=draft]{display:block}", &["2"]),
             ("x-note,.small,x-card a-b{visibility:hidden}", &[]),
-            ("del{visibility:hidden}", &["5"]),
-            (".small{font-size:0}", &["6"]),
-            (".same{color:#FFF;background:#ffffff}", &["6"]),
-            (".same{color:white;background-color:white !important}", &["6"]),
-            (".same{color:#eee;background:#fff}", &[]),
-            (".same{color:inherit;background:inherit}", &[]),
+            ("del{visibility:hidden}", &[]),
+            ("[data-state]{visibility:hidden}", &[]),
+            ("[v-cloak],[data-aos],[data-state][data-animate]{display:none}", &[]),
+            ("form,header{display:none}", &[]),
             ("[data-state,p,span,[=a],[data-state='a']b,.small:hover{display:none}", &[]),
         ] {
             let page = format!(
                 "<style>{css}</style><main><p id=1 data-state=draft>a<p id=2 data-state=published>b\
-                <p id=3 lang=de-at>c</p><x-note id=4>d</x-note><del id=5>e</del>\
+                <p id=3 lang=de-at v-cloak data-aos=x>c</p><x-note id=4>d</x-note><del id=5>e</del>\
                 <p id=6 class='small same'>f</p><p id=7 class=small><b>g</b></p></main>"
             );
             assert_eq!(hidden(&page), wanted, "{css}");
         }
-        let page = "<p id=1 style='color:red;font-size:0'>a<p id=2 style='font-size: 0 !important;'><b>b</b></p>\
-            <p id=3 style='font-size:0.9em'>c";
-        assert_eq!(hidden(page), ["1"]);
+        // The language that is shown is the fifth of its attribute.
+        let languages = ["fr", "es", "en", "it", "de"];
+        let shows = languages.map(|of| format!("[lang={of}] [data-lang={of}]{{display:block}}"));
+        let page = format!(
+            "<html lang=de><style>[data-lang]{{display:none}}{}</style><p id=1 data-lang=fr>a<p id=2 data-lang=de>b",
+            shows.concat()
+        );
+        assert_eq!(hidden(&page), ["1"]);
     }
 
     #[test]
@@ -402,6 +407,21 @@ mod tests {
         assert_eq!(styles.rules.len(), MAX_SELECTORS);
         let css: String = (0..100).map(|n| format!(".a{n} .b{{display:none}}")).collect();
         assert_eq!(Styles::of(&format!("<style>{css}</style>")).rules.len(), MAX_OF_NAME);
+        // Comparisons of attributes with the ancestors of each element.
+        let conditions = "[a~=x]".repeat(7);
+        let rules: String =
+            (0..32).map(|n| format!("{conditions}[b] [d{n}]{{display:none}}")).collect();
+        let deep = format!("<div a='{}x'>", "y ".repeat(20)).repeat(31);
+        let names: String = (0..32).map(|n| format!(" d{n}")).collect();
+        let page =
+            format!("<style>{rules}</style>{deep}{}", format!("<b{names}></b>").repeat(5_000));
+        let styles = Styles::of(&page);
+        let html = Html::parse_document(&page);
+        for node in html.tree.root().descendants() {
+            let element = node.value().as_element();
+            assert!(!element.is_some_and(|element| styles.hide(element, node)));
+        }
+        assert_eq!(styles.steps.get(), 0);
         let deep = format!("<style>{}</style>", "@media x{".repeat(100_000));
         assert!(Styles::of(&deep).rules.is_empty());
         let styles = Styles::of(&"<style>.a{display:none}</style>".repeat(1000));

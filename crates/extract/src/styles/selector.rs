@@ -1,5 +1,6 @@
 //! Selectors of style sheets: names, classes, ids, attributes and ancestors. Those with states or siblings are not read.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
 
 use ego_tree::NodeRef;
@@ -13,8 +14,11 @@ const MAX_ANCESTORS: usize = 32;
 const MAX_CLASS: usize = 512;
 const MAX_VALUE: usize = 512;
 /// Tags that a selector may name alone, beside custom elements. A rule that hides all paragraphs waits for a script.
-const TAGS_ALONE: [&str; 8] =
-    ["aside", "del", "dialog", "footer", "form", "header", "nav", "strike"];
+const TAGS_ALONE: [&str; 4] = ["aside", "del", "dialog", "strike"];
+/// Maximum number of classes and attributes of a compound.
+const MAX_CONDITIONS: usize = 8;
+/// Parts of attributes that a script removes when it has started or the element is scrolled to.
+const UNTIL_SCRIPT: [&str; 6] = ["cloak", "anim", "aos", "reveal", "scroll", "lazy"];
 
 /// The name by which selectors are found for an element.
 #[derive(Hash)]
@@ -22,6 +26,8 @@ pub(super) enum Key<'n> {
     /// A class or an id.
     Name(&'n str),
     Attribute(&'n str),
+    /// An attribute and its value.
+    Value(&'n str, &'n str),
     Tag(&'n str),
 }
 
@@ -41,7 +47,7 @@ pub(super) struct Compound {
 }
 
 impl Compound {
-    /// Reads `tag.class#id[name="value"]`; `None` for anything else.
+    /// Reads `tag.class#id[name="value"]`; `None` for anything else, and with many conditions.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut compound = Self::default();
         let (tag, mut rest) = name(text);
@@ -68,20 +74,40 @@ impl Compound {
             }
             rest = after;
         }
-        Some(compound)
+        let conditions = compound.classes.len() + compound.attributes.len();
+        (conditions <= MAX_CONDITIONS).then_some(compound)
     }
 
-    /// Returns the name by which an element finds this; `None` if it would be any element.
+    /// Returns whether it names an element by an attribute that is there until a script has run.
+    pub(super) fn waits_for_script(&self) -> bool {
+        let waits = |name: &str| UNTIL_SCRIPT.iter().any(|part| name.contains(part));
+        self.attributes.iter().any(|attribute| waits(&attribute.name))
+    }
+
+    /// Returns whether it names an element by its tag or an attribute only.
+    pub(super) fn is_general(&self) -> bool {
+        self.classes.is_empty() && self.id.is_empty()
+    }
+
+    /// Returns the name by which an element finds this; `None` for tags that are not in [`TAGS_ALONE`].
     pub(super) fn key(&self) -> Option<Key<'_>> {
         let named = self.classes.first().unwrap_or(&self.id);
         if !named.is_empty() {
             return Some(Key::Name(named));
         }
         if let Some(attribute) = self.attributes.first() {
-            return Some(Key::Attribute(&attribute.name));
+            return Some(match &attribute.value {
+                Some((Operator::Equals, value)) => Key::Value(&attribute.name, value),
+                _ => Key::Attribute(&attribute.name),
+            });
         }
         let alone = self.tag.contains('-') || TAGS_ALONE.contains(&self.tag.as_str());
         alone.then_some(Key::Tag(&self.tag))
+    }
+
+    /// Returns the cost of a comparison: each condition reads up to [`MAX_VALUE`] bytes.
+    const fn cost(&self) -> u32 {
+        1 + 4 * (self.classes.len() + self.attributes.len()) as u32
     }
 
     fn matches(&self, element: &Element) -> bool {
@@ -184,13 +210,26 @@ impl Selector {
         Some(Self { last, above: parts })
     }
 
-    pub(super) fn matches(&self, element: &Element, node: NodeRef<'_, Node>) -> bool {
+    /// Returns whether an element matches. `steps` counts down by the [costs](Compound::cost); at 0 none matches.
+    pub(super) fn matches(
+        &self,
+        element: &Element,
+        node: NodeRef<'_, Node>,
+        steps: &Cell<u32>,
+    ) -> bool {
+        let has_steps = |compound: &Compound| {
+            steps.set(steps.get().saturating_sub(compound.cost()));
+            steps.get() > 0
+        };
         let mut above = self.above.iter().peekable();
-        if !self.last.matches(element) {
+        if !has_steps(&self.last) || !self.last.matches(element) {
             return false;
         }
         for ancestor in node.ancestors().take(MAX_ANCESTORS) {
             let Some(wanted) = above.peek() else { break };
+            if !has_steps(wanted) {
+                return false;
+            }
             if ancestor.value().as_element().is_some_and(|element| wanted.matches(element)) {
                 above.next();
             }

@@ -157,7 +157,8 @@ impl Name {
     }
 
     /// Returns both numbers, if the names differ only in one number that occurs at least twice: the edition in "Icon (Java
-    /// SE 17 & JDK 17)". A size such as "40 x 40" is no edition, nor are month and day of "2026-03-03".
+    /// SE 17 & JDK 17)". A size such as "40 x 40" is no edition, nor are month and day of "2026-03-03",
+    /// counters, and numbers of sections.
     fn edition(&self, other: &Self) -> Option<[String; 2]> {
         let mut pairs = self.folded.iter().zip(&other.folded).enumerate();
         let mut replaced: Option<(usize, u64, u64)> = None;
@@ -174,8 +175,11 @@ impl Name {
                 }
             });
         let (at, ..) = replaced.filter(|_| all && places > 1)?;
-        let words: Vec<&str> = (0..self.words.len()).map(|at| self.word(at)).collect();
-        if is_by(self.word(at + 1)) || changing(&words).get(at) == Some(&true) {
+        let is_changing = |name: &Self| {
+            let words: Vec<&str> = (0..name.words.len()).map(|at| name.word(at)).collect();
+            changing(&words).get(at) == Some(&true)
+        };
+        if is_by(self.word(at + 1)) || is_changing(self) || is_changing(other) {
             return None;
         }
         Some([self.word(at).to_owned(), other.word(at).to_owned()])

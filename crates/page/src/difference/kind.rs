@@ -1,7 +1,5 @@
 //! Classifies differences. Dates and counters change on one page; other numbers and words distinguish pages.
 
-use std::ops::Range;
-
 use hapax_extract::is_referring;
 
 use super::vocabulary::{counts, is_time};
@@ -121,13 +119,12 @@ pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKi
     if all_numbers { PartKind::Number } else { PartKind::Words }
 }
 
-/// Returns for each word of a name whether it is part of a date, a counter or the number of a section.
+/// Returns for each word whether it is part of a date or a time.
 ///
 /// # Complexity
 /// Linear in the words.
-pub(crate) fn changing(words: &[&str]) -> Vec<bool> {
+pub(crate) fn of_dates(words: &[&str]) -> Vec<bool> {
     let mut found = vec![false; words.len()];
-    let mut mark = |range: Range<usize>| found.get_mut(range).unwrap_or_default().fill(true);
     let of_date = |word: &str| is_time(word) || is_of_date(word);
     let mut start = 0;
     for run in words.chunk_by(|one, next| of_date(one) == of_date(next)) {
@@ -136,11 +133,20 @@ pub(crate) fn changing(words: &[&str]) -> Vec<bool> {
         let numbers = run.iter().filter(|word| of_date(word)).count();
         let dated = numbers >= MIN_DATE_NUMBERS && run.iter().any(|word| is_year(word));
         if timed || dated {
-            mark(start..end);
+            found.get_mut(start..end).unwrap_or_default().fill(true);
         }
         start = end;
     }
-    start = 0;
+    found
+}
+
+/// Returns for each word of a name whether it is part of a date, a counter or the number of a section.
+///
+/// # Complexity
+/// Linear in the words.
+pub(crate) fn changing(words: &[&str]) -> Vec<bool> {
+    let mut found = of_dates(words);
+    let mut start = 0;
     for run in words.chunk_by(|one, next| is_number(one) == is_number(next)) {
         let end = start + run.len();
         let numbers = run.first().is_some_and(|word| is_number(word));
@@ -148,7 +154,7 @@ pub(crate) fn changing(words: &[&str]) -> Vec<bool> {
         let mut beside = [before, words.get(end)].into_iter().flatten();
         let counted = beside.any(|word| counts(word));
         if numbers && (counted || before.is_some_and(|word| is_referring(word))) {
-            mark(start..end);
+            found.get_mut(start..end).unwrap_or_default().fill(true);
         }
         start = end;
     }

@@ -25,7 +25,7 @@ pub use self::kind::PartKind;
 pub use self::phrases::{Repeated, Summary, SummaryKind, phrases, phrases_of, summaries};
 pub use self::words::{MAX_WORDS, Words};
 
-pub(crate) use self::kind::{changing, is_counter_line, is_number};
+pub(crate) use self::kind::{changing, is_counter_line, is_number, of_dates};
 
 use self::align::align;
 use self::kind::{of_line, of_run};
