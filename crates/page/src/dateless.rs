@@ -227,6 +227,8 @@ mod tests {
         for more in ["<p>In all 93 reports.</p>", "<p>93</p>", "<a href=/files/41.html>File</a>"] {
             assert_ne!(beyond(40, ""), beyond(41, more), "{more}");
         }
+        let file = |number: u32| beyond(number, &format!("<a href=/files/{number}.html>File</a>"));
+        assert_ne!(file(40), file(41), "links to different documents");
         // Without a number in the names, one in the query suffices.
         let page = |more: &str| {
             format!("<title>Reports</title><h1>Reports</h1><p>There are no more reports.{more}</p>")
