@@ -1,8 +1,7 @@
-//! Calendars: pages that differ from others of their site only in dates and in numbers of their URLs, for example months
-//! without events and pages behind the end of a list. Each has a link to the next one, and there is no last one. After a
-//! number of these pages, the crawl ignores their links to
-//! further URLs of the calendar. A page with a new text, such as a month with events, raises this number, and its links
-//! are followed.
+//! Calendars without an end. A page of a calendar is empty if only dates and numbers of URLs tell it from another page:
+//! a month without events, or a page behind the end of a list. Each has a link to the next one. After a number of empty
+//! pages, the crawl ignores their links to further URLs of the calendar. A page with a new text, such as a month with
+//! events, raises this number, and its links are followed.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;

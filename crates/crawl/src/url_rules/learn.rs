@@ -353,6 +353,17 @@ mod tests {
     }
 
     #[test]
+    fn repeated_slashes_are_learnt_unless_they_distinguish_pages() {
+        let page = |id: u32, more: &str| format!("http://a.example/p{id}{more}");
+        let kept: Vec<String> = (0..20).map(|id| page(id, "")).collect();
+        let duplicates = || (0..40).map(|number| page(number % 20, "/"));
+        assert_eq!(learnt(&kept, duplicates()), ["repeated slashes in the path"]);
+        let mut others = kept.clone();
+        others.push(page(0, "//"));
+        assert_eq!(learnt(&others, duplicates()), [""; 0]);
+    }
+
+    #[test]
     fn evidence_is_bounded() {
         let mut learning = Learning::default();
         let name = |at: u64| -> String {

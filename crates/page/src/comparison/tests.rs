@@ -180,7 +180,10 @@ fn editions_chapters_and_site_names_are_no_part_of_a_name() {
     };
     assert!(reason(&edition(17), &edition(21)).same());
     let day = |date: &str| page(&format!("Photo of the day {date}"), &text);
-    assert_eq!(reason(&day("2026-03-03"), &day("2026-04-04")), Reason::NamePattern);
+    for other in ["2026-04-04", "2026-77-77"] {
+        assert_eq!(reason(&day("2026-03-03"), &day(other)), Reason::NamePattern, "{other}");
+        assert_eq!(reason(&day(other), &day("2026-03-03")), Reason::NamePattern, "{other}");
+    }
     // The heading is the kind of the page.
     let tree =
         |package: &str| titled("Class tree", &format!("org.{package} Class tree (Kit)"), &text, "");
