@@ -229,6 +229,8 @@ mod tests {
         }
         let file = |number: u32| beyond(number, &format!("<a href=/files/{number}.html>File</a>"));
         assert_ne!(file(40), file(41), "links to different documents");
+        let link = "<a href=/files/93.html>File</a>";
+        assert_ne!(beyond(40, link), beyond(40, &format!("{link}<p>93</p>")), "no pager");
         // Without a number in the names, one in the query suffices.
         let page = |more: &str| {
             format!("<title>Reports</title><h1>Reports</h1><p>There are no more reports.{more}</p>")

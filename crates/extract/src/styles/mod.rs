@@ -389,6 +389,13 @@ mod tests {
             );
             assert_eq!(hidden(&page), wanted, "{css}");
         }
+        // A rule that shows is kept after any number of others for its class.
+        let hides: String = (0..9).map(|n| format!(".a{n} .x{{display:none}}")).collect();
+        let page = |shows: &str| {
+            format!("<style>{hides}{shows}</style><main class=a0><p id=1 class=x>a</main>")
+        };
+        assert_eq!(hidden(&page("")), ["1"]);
+        assert!(hidden(&page("main .x{display:block}")).is_empty());
         // The language that is shown is the fifth of its attribute.
         let languages = ["fr", "es", "en", "it", "de"];
         let shows = languages.map(|of| format!("[lang={of}] [data-lang={of}]{{display:block}}"));
@@ -413,8 +420,10 @@ mod tests {
             (0..32).map(|n| format!("{conditions}[b] [d{n}]{{display:none}}")).collect();
         let deep = format!("<div a='{}x'>", "y ".repeat(20)).repeat(31);
         let names: String = (0..32).map(|n| format!(" d{n}")).collect();
-        let page =
-            format!("<style>{rules}</style>{deep}{}", format!("<b{names}></b>").repeat(5_000));
+        let page = format!(
+            "<style>{rules}.late{{display:none}}</style>{deep}{}<p class=late>",
+            format!("<b{names}></b>").repeat(5_000)
+        );
         let styles = Styles::of(&page);
         let html = Html::parse_document(&page);
         for node in html.tree.root().descendants() {
