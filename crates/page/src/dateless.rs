@@ -70,8 +70,11 @@ fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
         if sibling && !words.dated {
             words.siblings.extend(numbers_of(&link.url));
         }
-        // Without a date in the names, links to other numbers lead to other documents.
-        addresses.push(if sibling || words.dated { address } else { link.url.to_string() });
+        // Without a date in the names, links to other numbers lead to other documents. Links to other hosts may share this
+        // page.
+        let elsewhere = link.url.host() != url.host();
+        let plain = sibling || elsewhere || words.dated;
+        addresses.push(if plain { address } else { link.url.to_string() });
     }
     text.lines().for_each(|line| words.add(line));
     addresses.extend(document.images.iter().map(|image| image.url.to_string()));
@@ -231,6 +234,8 @@ mod tests {
         assert_ne!(file(40), file(41), "links to different documents");
         let link = "<a href=/files/93.html>File</a>";
         assert_ne!(beyond(40, link), beyond(40, &format!("{link}<p>93</p>")), "no pager");
+        let share = |number: u32| format!("<a href=http://b.example/share?page={number}>Share</a>");
+        assert_eq!(beyond(40, &share(40)), beyond(41, &share(41)));
         // Without a number in the names, one in the query suffices.
         let page = |more: &str| {
             format!("<title>Reports</title><h1>Reports</h1><p>There are no more reports.{more}</p>")
