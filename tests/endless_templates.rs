@@ -1,5 +1,5 @@
-//! Endless sites whose pages name what was asked for: months without events, pages that say "not found" with status
-//! 200, combinations of tags. Each crawl needs at most three requests a page and a hundred more, as in `traps`.
+//! Endless sites whose pages name what was asked for: months without events, pages behind the end of a list, pages that
+//! say "not found" with status 200, combinations of tags. Each crawl needs at most three requests a page and a hundred more, as in `traps`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
