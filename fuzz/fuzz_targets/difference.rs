@@ -2,7 +2,7 @@
 #![no_main]
 
 use hapax_page::comparison::{Compared, PageText, compare_pages};
-use hapax_page::difference::{Words, compare, phrases};
+use hapax_page::difference::{LineSet, Words, compare, phrases};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -34,6 +34,7 @@ fn pages(first: &str, second: &str) {
             title: title.to_owned(),
             text: text.join("\n"),
             cells: cells.join("\n"),
+            outside: LineSet::of(text.iter().rev().take(2).copied()),
         }
     };
     let (one, other) = (page(first), page(second));

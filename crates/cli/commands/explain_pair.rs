@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use hapax_data::{SiteReader, differs};
-use hapax_dedup::{Layout, Level, Policy, Rule};
+use hapax_dedup::{BANDS, Layout, Level, Policy, Rule, candidate_lists};
 use hapax_page::comparison::{Compared, Outcome, PageText, compare_pages};
-use hapax_page::difference::{self, Words};
-use hapax_page::examples;
+use hapax_page::difference::{Difference, LineSet, Words, compare_in_pages};
+use hapax_page::{Evidence, examples};
 use serde_json::{Value, json};
 
 use super::explain::{WIDTH, open, text_of};
@@ -62,7 +62,8 @@ pub(super) fn run(args: &ExplainArgs, second: &Path, settings: &Settings) -> Res
     // Two files need no data directory.
     let sites = SiteReader::open(data, policy, recipe.name()).ok().flatten();
     let urls = [first.address.as_ref(), second.address.as_ref()];
-    let differs = differs([text_of(&first), text_of(&second)], urls, NAMES, sites.as_ref())?;
+    let texts = comparison.texts(&first, &second);
+    let differs = differs(texts.each_ref(), urls, NAMES, sites.as_ref())?;
     let text = if args.json {
         let mut row = comparison.json(&first, &second, &differs);
         if let Some(object) = row.as_object_mut() {
@@ -81,15 +82,20 @@ pub(super) fn run(args: &ExplainArgs, second: &Path, settings: &Settings) -> Res
     print(text.as_bytes())
 }
 
+fn page_text(page: &Page) -> PageText {
+    PageText::of(&page.document, &page.evidence.comparison_text)
+}
+
 struct Comparison {
     equal: bool,
     distance: u32,
     similarity: Option<f64>,
     rules: Vec<(Rule, f64)>,
     policy: Policy,
-    /// Which table or band would propose the one for the other.
+    /// The tables, and the numbers of bands and of names, that would propose the one for the other.
     tables: Vec<usize>,
     bands: usize,
+    names: usize,
     duplicate: bool,
     /// What the comparison of the texts says, where something proposes the pair.
     outcome: Option<Outcome>,
@@ -112,16 +118,19 @@ fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
         let found = (0..layout.leads().len()).filter(within).collect();
         if distance <= policy.distance { found } else { Vec::new() }
     });
-    let bands = match (&x.sketch, &y.sketch) {
-        (Some(x), Some(y)) => x.bands().iter().zip(y.bands()).filter(|(x, y)| **x == *y).count(),
-        _ => 0,
+    let lists = |side: &Evidence| -> Vec<(usize, u32)> {
+        side.sketch.iter().flat_map(|sketch| candidate_lists(sketch, side.names)).collect()
     };
+    let (own, other) = (lists(x), lists(y));
+    let (bands, names): (Vec<_>, Vec<_>) =
+        own.into_iter().filter(|list| other.contains(list)).partition(|(kind, _)| *kind < BANDS);
+    let (bands, names) = (bands.len(), names.len());
     let level = if equal {
         Some(Level::Text)
     } else if !tables.is_empty() {
         Some(Level::Hamming)
     } else {
-        (bands > 0 && !policy.hamming_only).then_some(Level::Sketch)
+        (bands + names > 0 && !policy.hamming_only).then_some(Level::Sketch)
     };
     let empty = left.tokens == 0 || right.tokens == 0;
     let similarity = x.sketch.as_ref().zip(y.sketch.as_ref()).map(|(x, y)| x.similarity(y));
@@ -130,17 +139,42 @@ fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
     let weighed = level.map(|level| policy.weigh(0, (level, None), fingerprints, [left, right]));
     let in_doubt = weighed.is_some_and(|(near, _)| policy.is_in_doubt(&near));
     let confirmed = weighed.is_some_and(|(_, confirmed)| confirmed);
-    let text =
-        |page: &Page| Compared::new(PageText::of(&page.document, &page.evidence.comparison_text));
+    let text = |page: &Page| Compared::new(page_text(page));
     // As if the first one were kept.
     let outcome = (in_doubt && !empty && !policy.hamming_only)
         .then(|| compare_pages(&text(b), &text(a), a.site == b.site));
     let duplicate = outcome.as_ref().map_or(confirmed && !empty, Outcome::same);
     let policy = *policy;
-    Comparison { equal, distance, similarity, rules, policy, tables, bands, duplicate, outcome }
+    Comparison {
+        equal,
+        distance,
+        similarity,
+        rules,
+        policy,
+        tables,
+        bands,
+        names,
+        duplicate,
+        outcome,
+    }
 }
 
 impl Comparison {
+    /// Returns what the decision compares of both pages.
+    fn texts(&self, a: &Page, b: &Page) -> [PageText; 2] {
+        let mut texts = [page_text(a), page_text(b)];
+        if !self.outcome.as_ref().is_some_and(Outcome::excuses_outside) {
+            texts.iter_mut().for_each(|page| page.outside = LineSet::EMPTY);
+        }
+        texts
+    }
+
+    fn difference(&self, a: &Page, b: &Page) -> Difference {
+        let texts = self.texts(a, b);
+        let [first, second] = texts.each_ref().map(|page| Words::of(&page.text));
+        compare_in_pages([&first, &second], texts.each_ref().map(|page| &page.outside))
+    }
+
     fn threshold(&self) -> f64 {
         self.rules.iter().map(|(_, similarity)| *similarity).fold(0.0, f64::max)
     }
@@ -161,8 +195,11 @@ impl Comparison {
             };
         }
         if self.duplicate {
-            let by =
-                if self.tables.is_empty() { "a band of the sketch" } else { "a permuted table" };
+            let by = match (self.tables.is_empty(), self.bands) {
+                (false, _) => "a permuted table",
+                (true, 0) => "an equal name",
+                (true, _) => "a band of the sketch",
+            };
             let enough = if self.policy.hamming_only {
                 format!("distance {} is enough for the policy", self.distance)
             } else {
@@ -170,9 +207,9 @@ impl Comparison {
             };
             return format!("duplicates: {by} proposes the pair, and {enough}");
         }
-        if self.tables.is_empty() && (self.bands == 0 || self.policy.hamming_only) {
+        if self.tables.is_empty() && (self.bands + self.names == 0 || self.policy.hamming_only) {
             return format!(
-                "different pages: nothing proposes the pair (distance {} above {}, no band of the sketch in common)",
+                "different pages: nothing proposes the pair (distance {} above {}, no band or name in common)",
                 self.distance, self.policy.distance
             );
         }
@@ -218,7 +255,11 @@ impl Comparison {
         );
         let tables: Vec<String> = self.tables.iter().map(ToString::to_string).collect();
         let tables = if tables.is_empty() { "none".into() } else { tables.join(", ") };
-        let _ = writeln!(out, "proposed by  tables {tables}; {} of 16 bands", self.bands);
+        let (bands, names) = (self.bands, self.names);
+        let _ = writeln!(
+            out,
+            "proposed by  tables {tables}; {bands} of {BANDS} bands; {names} of 2 names"
+        );
         let similarity = self.similarity.map_or("unknown".into(), |value| format!("{value:.3}"));
         let _ = writeln!(out, "similarity   {similarity}, estimated by 64 min-hashes");
         for (rule, asked) in &self.rules {
@@ -228,8 +269,7 @@ impl Comparison {
         if let Some(outcome) = &self.outcome {
             let _ = writeln!(out, "names        {}", outcome.names.as_str());
         }
-        let (first, second) = (Words::of(text_of(a)), Words::of(text_of(b)));
-        let read = difference::compare(&first, &second);
+        let read = self.difference(a, b);
         let [in_first, in_second] = read.containment().map(|share| 100.0 * share);
         let _ = writeln!(
             out,
@@ -248,8 +288,7 @@ impl Comparison {
             .iter()
             .map(|(rule, asked)| json!({"rule": rule.as_str(), "similarity": asked}))
             .collect();
-        let (first, second) = (Words::of(text_of(a)), Words::of(text_of(b)));
-        let read = difference::compare(&first, &second);
+        let read = self.difference(a, b);
         let (shared, first_only) = examples(text_of(a), text_of(b));
         let second_only = examples(text_of(b), text_of(a)).1;
         let words = |page: &Page| -> HashSet<String> {
@@ -263,7 +302,7 @@ impl Comparison {
         json!({
             "duplicates": self.duplicate, "why": self.verdict(), "text_equal": self.equal, "distance": self.distance,
             "similarity": self.similarity, "similarity_threshold": self.threshold(), "rules": rules,
-            "tables": self.tables, "bands": self.bands, "shared": shared, "first_only": first_only, "second_only": second_only,
+            "tables": self.tables, "bands": self.bands, "equal_names": self.names, "shared": shared, "first_only": first_only, "second_only": second_only,
             "words_in_common": x.intersection(&y).count(), "words": [x.len(), y.len()],
             "reason": self.outcome.as_ref().map(|outcome| outcome.reason.as_str()),
             "names": self.outcome.as_ref().map(|outcome| outcome.names.as_str()),

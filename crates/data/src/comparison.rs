@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
+use hapax_dedup::{BANDS, Confirm, Document, Level, Neighbour, Proposal};
 use hapax_page::comparison::{Compared, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
@@ -84,6 +84,15 @@ pub fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
+/// Describes a kind of list of candidates.
+pub(crate) fn list_in_words(kind: usize) -> String {
+    match kind.checked_sub(BANDS) {
+        None => format!("sketch band {kind}"),
+        Some(0) => "an equal heading".to_owned(),
+        Some(_) => "an equal title".to_owned(),
+    }
+}
+
 /// Describes why a pair was proposed.
 pub fn proposal_in_words(best: &Neighbour, threshold: u32) -> String {
     let similarity = best.similarity.map_or(String::new(), |similarity| {
@@ -98,8 +107,8 @@ pub fn proposal_in_words(best: &Neighbour, threshold: u32) -> String {
             "proposed by Hamming table {table}, distance {distance} of at most {threshold}{similarity}"
         ),
         Level::Sketch => format!(
-            "proposed by sketch band {table}{similarity}; the fingerprints differ in {distance} bits (tables \
-             find up to {threshold})"
+            "proposed by {}{similarity}; the fingerprints differ in {distance} bits (tables find up to {threshold})",
+            list_in_words(table)
         ),
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::again::Again;
 use crate::cause::causes_of;
+use crate::comparison::list_in_words;
 use crate::kind::DuplicateKind;
 use crate::limit::SkipCause;
 use crate::reason::SkipReason;
@@ -215,8 +216,8 @@ impl Discarded {
                 self.distance.unwrap_or(0),
             ),
             (_, Some("sketch")) => format!(
-                "proposed by sketch band {}{similarity}; the fingerprints differ in {} bits",
-                self.table.unwrap_or(0),
+                "proposed by {}{similarity}; the fingerprints differ in {} bits",
+                list_in_words(self.table.unwrap_or(0)),
                 self.distance.unwrap_or(0),
             ),
             _ => format!(

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use hapax_dedup::{Policy, Store};
-use hapax_page::difference::{Summary, SummaryKind, Words, compare, phrases_of, summaries};
+use hapax_page::comparison::PageText;
+use hapax_page::difference::{
+    Summary, SummaryKind, Words, compare_in_pages, phrases_of, summaries,
+};
 use hapax_page::sites::{SiteStore, site_of_url};
 use url::Url;
 
@@ -70,13 +73,13 @@ impl SiteReader {
 /// # Errors
 /// From the dedup store.
 pub fn differs(
-    texts: [&str; 2],
+    pages: [&PageText; 2],
     urls: [Option<&Url>; 2],
     names: [&str; 2],
     sites: Option<&SiteReader>,
 ) -> Result<Vec<String>> {
-    let [first, second] = texts.map(Words::of);
-    let difference = compare(&first, &second);
+    let [first, second] = pages.map(|page| Words::of(&page.text));
+    let difference = compare_in_pages([&first, &second], pages.map(|page| &page.outside));
     let mut all = summaries(&difference, [&first, &second]);
     if let Some(sites) = sites {
         sites.find_repeated(&mut all, urls)?;

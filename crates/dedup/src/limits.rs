@@ -3,7 +3,7 @@
 /// The longest name of a recipe, in bytes.
 pub const MAX_RECIPE: usize = 1024;
 /// The format version that this crate writes.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// The oldest format version that this crate reads.
 pub(crate) const OLDEST: u32 = 2;
 /// The longest key, in bytes.
@@ -15,3 +15,5 @@ pub const MAX_PAYLOAD: usize = MAX_FRAME - 1;
 /// The most documents in a band's list. It keeps look-ups fast when all pages of a site share a template. Hamming
 /// tables have no such limit.
 pub const MAX_BAND_BUCKET: usize = 512;
+/// The most candidates of one name, the oldest. Many pages of a site have the name of the site.
+pub const MAX_NAME_BUCKET: usize = 32;

@@ -16,7 +16,7 @@ pub enum Level {
     Text,
     /// A permuted Hamming table proposed the document.
     Hamming,
-    /// A band of the sketch proposed the document.
+    /// A band of the sketch proposed the document, or an equal name.
     Sketch,
 }
 
@@ -48,7 +48,8 @@ pub struct Neighbour {
     pub similarity_threshold: Option<f64>,
     /// The level that found the document.
     pub level: Level,
-    /// The index of the Hamming table or band that found the document; `None` for equal text.
+    /// The index of the Hamming table or of the kind of list ([`candidate_lists`](crate::candidate_lists)) that found
+    /// the document; `None` for equal text.
     pub table: Option<usize>,
 }
 
@@ -123,7 +124,7 @@ pub struct Policy {
     pub similarity_name: f64,
     /// Smallest similarity for the longer ones. 64 samples can estimate a true similarity of .89 as 1. Default 2.
     pub similarity_name_long: f64,
-    /// Smallest estimated similarity at which a document proposed by a sketch band is compared by its text, if the
+    /// Smallest estimated similarity at which a document proposed by a band or name is compared by its text, if the
     /// caller has texts ([`Confirm`](crate::Confirm)). Default .2.
     pub similarity_compared: f64,
     /// Use the papers' decision: equal text or Hamming distance only. Default off.

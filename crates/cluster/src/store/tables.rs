@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hapax_dedup::{BANDS, DocId, Document, Fingerprint, Layout, Level, Record};
+use hapax_dedup::{
+    DocId, Document, Fingerprint, LISTS, Layout, Level, Record, candidate_lists, max_candidates,
+};
 
 /// The tables find every document within this distance.
 pub const MAX_DISTANCE: u32 = 3;
@@ -11,8 +13,8 @@ const MANY_PAGES: u64 = 20_000_000;
 /// Bits of the key that select a bucket of bands or digests, for few and for many pages.
 const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
-/// Entries of a full bucket of a band, which limits the bytes that a batch reads. Of the entries with one band's key,
-/// at most [`MAX_BAND_BUCKET`](hapax_dedup::MAX_BAND_BUCKET) count. Buckets fill up at 2^27 pages in the shape for
+/// Entries of a full bucket of a band or name, which limits the bytes that a batch reads. Of the entries with one key,
+/// at most [`max_candidates`] count. Buckets fill up at 2^27 pages in the shape for
 /// few, at 2^31 in the one for many. Buckets of Hamming tables and digests are never capped.
 const FULL: usize = 4 * hapax_dedup::MAX_BAND_BUCKET;
 
@@ -53,7 +55,7 @@ impl Shape {
         if document.tokens == 0 {
             return Vec::new();
         }
-        let mut places = Vec::with_capacity(self.masks.len() + BANDS + 1);
+        let mut places = Vec::with_capacity(self.masks.len() + LISTS + 1);
         let bits = document.fingerprint.bits();
         for (table, &mask) in self.masks.iter().enumerate() {
             places.push(Place {
@@ -64,8 +66,7 @@ impl Shape {
             });
         }
         let digests = self.masks.len();
-        let mut rest = |table: usize, key: u64| {
-            let low = (key & 0xFFFF_FFFF) as u32;
+        let mut rest = |table: usize, low: u32| {
             let lead = u64::from(low >> (32 - self.bits));
             let entry = entry(&low.to_le_bytes(), id);
             let full = (table > digests).then_some(FULL * entry.len());
@@ -73,11 +74,11 @@ impl Shape {
         };
         if let Some(digest) = document.digest.as_ref().and_then(|digest| digest.first_chunk::<4>())
         {
-            rest(digests, u64::from(u32::from_le_bytes(*digest)));
+            rest(digests, u32::from_le_bytes(*digest));
         }
         if let Some(sketch) = document.sketch.filter(|_| bands) {
-            for (band, key) in sketch.bands().into_iter().enumerate() {
-                rest(digests + 1 + band, key);
+            for (kind, key) in candidate_lists(&sketch, document.names) {
+                rest(digests + 1 + kind, key);
             }
         }
         places
@@ -93,7 +94,8 @@ impl Shape {
     ) {
         let size = place.entry.len();
         let hamming = place.table < self.masks.len();
-        let mut left = hapax_dedup::MAX_BAND_BUCKET;
+        let kind = place.table.checked_sub(self.masks.len() + 1);
+        let mut left = kind.map_or(0, max_candidates);
         let own = place.entry.get(..size - 8).unwrap_or_default();
         for other in bucket.chunks_exact(size) {
             let Some((key, id)) = other.split_last_chunk::<8>() else { continue };
@@ -113,7 +115,7 @@ impl Shape {
                 continue;
             } else {
                 left -= 1;
-                (Level::Sketch, Some(place.table - self.masks.len() - 1))
+                (Level::Sketch, kind)
             };
             let known = found.entry(id).or_insert(proposal);
             *known = (*known).min(proposal);

@@ -119,6 +119,12 @@ impl<'a> Columns<'a> {
         has.then(|| Sketch::from_bytes(self.field(Column::Sketch, row)))
     }
 
+    pub(crate) fn names(&self, row: usize) -> [u64; 2] {
+        let names = self.field::<16>(Column::Names, row);
+        let (names, _) = names.as_chunks::<8>();
+        [0, 1].map(|at| names.get(at).map_or(0, |name| u64::from_le_bytes(*name)))
+    }
+
     pub(crate) fn of(&self, row: usize) -> Option<DocId> {
         let of = u64::from_le_bytes(self.field(Column::Of, row));
         (of != NONE).then_some(of)
@@ -135,16 +141,13 @@ impl<'a> Columns<'a> {
     }
 
     pub(crate) fn row(&self, row: usize) -> Row<'a> {
-        let names = self.field::<16>(Column::Names, row);
-        let (names, _) = names.as_chunks::<8>();
-        let name = |i: usize| names.get(i).map_or(0, |name| u64::from_le_bytes(*name));
         Row {
             fingerprint: self.fingerprint(row),
             flags: self.flags(row),
             tokens: u32::from_le_bytes(self.field(Column::Tokens, row)),
             of: self.of(row),
             site: u64::from_le_bytes(self.field(Column::Site, row)),
-            names: [name(0), name(1)],
+            names: self.names(row),
             numbers: Numbers::from_bytes(self.field(Column::Numbers, row)),
             time: self.time(row),
             digest: self.digest(row),

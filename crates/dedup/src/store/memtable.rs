@@ -9,6 +9,7 @@ use super::columns::{COLUMNS, Columns};
 use super::proposals::{Extent, OLDEST};
 use crate::hash::mix64;
 use crate::limits::MAX_BAND_BUCKET;
+use crate::lists::candidate_lists;
 use crate::record::DocId;
 use crate::row::{INDEXED, Row};
 use crate::tables::{GrowingTables, Near};
@@ -25,7 +26,7 @@ pub(crate) struct Memtable {
     by_fingerprint: Chain,
     by_digest: Chain,
     by_key: Chain,
-    by_band: Chain,
+    by_list: Chain,
     pub(crate) capped: u64,
     collisions: [Collisions; 3],
 }
@@ -46,7 +47,7 @@ impl Memtable {
             by_fingerprint: Chain::default(),
             by_digest: Chain::default(),
             by_key: Chain::default(),
-            by_band: Chain::default(),
+            by_list: Chain::default(),
             capped: 0,
             collisions: Default::default(),
         }
@@ -62,7 +63,7 @@ impl Memtable {
 
     /// Returns the approximate bytes, unused capacity included except that of the tables.
     pub(crate) fn bytes(&self) -> usize {
-        let chains = [&self.by_fingerprint, &self.by_digest, &self.by_key, &self.by_band];
+        let chains = [&self.by_fingerprint, &self.by_digest, &self.by_key, &self.by_list];
         self.columns.iter().map(Vec::capacity).sum::<usize>()
             + self.keys.capacity()
             + chains.map(Chain::bytes).iter().sum::<usize>()
@@ -92,9 +93,10 @@ impl Memtable {
             self.tables.iter_mut().for_each(|tables| tables.insert_distinct(row.fingerprint));
         }
         self.by_fingerprint.insert(fingerprint_key(row.fingerprint), number);
-        for band in row.sketch.iter().flat_map(|sketch| sketch.bands()) {
-            if self.by_band.get(band_key(band)).take(MAX_BAND_BUCKET).count() < MAX_BAND_BUCKET {
-                self.by_band.insert(band_key(band), number);
+        for list in row.sketch.iter().flat_map(|sketch| candidate_lists(sketch, row.names)) {
+            let key = list_key(list);
+            if self.by_list.get(key).take(MAX_BAND_BUCKET).count() < MAX_BAND_BUCKET {
+                self.by_list.insert(key, number);
             } else {
                 self.capped += 1;
             }
@@ -193,9 +195,9 @@ impl Memtable {
         self.by_key.get(hash).filter(move |row| columns.key(*row as usize) == key)
     }
 
-    /// Returns the rows that share a band with a sketch, and possibly some of another band (hash collision).
-    pub(crate) fn rows_of_band(&self, band: u64) -> impl Iterator<Item = u32> + '_ {
-        self.by_band.get(band_key(band))
+    /// Returns the rows of a list of candidates, and possibly some of another list (hash collision).
+    pub(crate) fn rows_of_list(&self, list: (usize, u32)) -> impl Iterator<Item = u32> + '_ {
+        self.by_list.get(list_key(list))
     }
 
     /// Prefetches the first lines that a look-up of this fingerprint and key reads.
@@ -242,8 +244,8 @@ pub(crate) fn digest_key(digest: [u8; 16]) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-fn band_key(band: u64) -> u32 {
-    (mix64(band) >> 32) as u32
+fn list_key((kind, key): (usize, u32)) -> u32 {
+    (mix64((kind as u64) << 32 | u64::from(key)) >> 32) as u32
 }
 
 #[cfg(test)]

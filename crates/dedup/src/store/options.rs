@@ -23,7 +23,7 @@ pub struct Options {
     pub strong_digests: bool,
     /// Add duplicates to the tables too, so that later documents can match them. Default off.
     pub keep_duplicates: bool,
-    /// At this number of documents the next commit writes memory into a segment; at most 67,108,863. A journal of 64
+    /// At this number of documents the next commit writes memory into a segment; at most 59,652,323. A journal of 64
     /// MiB does the same: about 10^6 bare fingerprints with short keys, or 3 x 10^5 documents with sketches. Default
     /// 262,144.
     pub memtable_documents: usize,
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_documents_of_all_journals_fit_into_one_segment() {
         let options = Options { memtable_documents: usize::MAX, ..Options::default() };
-        assert_eq!(options.full_at(), 67_108_863, "as the documentation says");
+        assert_eq!(options.full_at(), 59_652_323, "as the documentation says");
         // An open leaves less than the largest memtable in memory, and the same number may be added before the next
         // open.
         assert!(2 * options.full_at() <= MAX_MEMTABLE && 2 * MAX_MEMTABLE as u64 <= MAX_ROWS);

@@ -12,6 +12,7 @@ use crate::Fingerprint;
 use crate::confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
 use crate::error::Result;
 use crate::limits::MAX_BAND_BUCKET;
+use crate::lists::{candidate_lists, max_candidates};
 use crate::policy::{Level, Neighbour, Policy};
 use crate::record::{DocId, Document, Record};
 use crate::row::Row;
@@ -230,16 +231,16 @@ impl View {
     pub(crate) fn sharing_band(&self, sketch: &Sketch) -> Result<Vec<(DocId, f64)>> {
         let bands = sketch.bands();
         let mut all = Vec::new();
-        for band in bands {
+        for list in candidate_lists(sketch, [0; 2]) {
             let mut ids = Vec::new();
             for segment in self.segments.iter() {
                 let mut rows = Vec::new();
-                segment.rows_of_band(band, |row| rows.push(row))?;
+                segment.rows_of_list(list, |row| rows.push(row))?;
                 rows.into_iter().try_for_each(|row| segment.id(row).map(|id| ids.push(id)))?;
             }
             for table in self.memtables() {
                 let table = read(table);
-                ids.extend(table.rows_of_band(band).map(|row| table.base + u64::from(row)));
+                ids.extend(table.rows_of_list(list).map(|row| table.base + u64::from(row)));
             }
             ids.sort_unstable();
             all.extend(ids.into_iter().filter(|id| self.visible(*id)).take(MAX_BAND_BUCKET));
@@ -311,15 +312,15 @@ impl View {
             let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
                 continue;
             };
-            for (number, band) in sketch.bands().into_iter().enumerate() {
-                let mut left = MAX_BAND_BUCKET;
+            for list in candidate_lists(&sketch, document.names) {
+                let mut left = max_candidates(list.0);
                 for segment in self.segments.iter() {
                     let mut rows = Vec::new();
-                    segment.rows_of_band(band, |row| rows.push(row))?;
+                    segment.rows_of_list(list, |row| rows.push(row))?;
                     for row in rows {
                         let id = segment.id(row)?;
                         if left > 0 && self.visible(id) {
-                            found.push(by_band(id, number));
+                            found.push(by_list(id, list.0));
                             left -= 1;
                         }
                     }
@@ -329,15 +330,16 @@ impl View {
         Ok(found)
     }
 
-    /// Prefetches the lines that the look-ups by digest and band read in the segments. Otherwise each of the 34 in a
+    /// Prefetches the lines that the look-ups by digest and list read in the segments. Otherwise each of the 38 in a
     /// segment would wait for memory in turn.
     fn prefetch_lists(&self, document: &Document<'_>) {
         let sketch = document.sketch.filter(|_| !self.policy.hamming_only);
-        let bands = sketch.map(|sketch| sketch.bands());
+        let lists = sketch.iter().flat_map(|sketch| candidate_lists(sketch, document.names));
+        let lists: Vec<(usize, u32)> = lists.collect();
         for second in [false, true] {
             for segment in self.segments.iter() {
                 document.digest.iter().for_each(|digest| segment.prefetch_digest(*digest, second));
-                bands.iter().flatten().for_each(|band| segment.prefetch_band(*band, second));
+                lists.iter().for_each(|list| segment.prefetch_list(*list, second));
             }
         }
     }
@@ -369,18 +371,18 @@ impl View {
         let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
             return Ok(new);
         };
-        for (number, band) in sketch.bands().into_iter().enumerate() {
+        for list in candidate_lists(&sketch, document.names) {
             // Counts the oldest over segments and memory, so the timing of merges does not matter.
-            let of_band = |c: &&Candidate| c.level == Level::Sketch && c.table == Some(number);
-            let left = MAX_BAND_BUCKET.saturating_sub(found.iter().filter(of_band).count());
+            let of_list = |c: &&Candidate| c.level == Level::Sketch && c.table == Some(list.0);
+            let left = max_candidates(list.0).saturating_sub(found.iter().filter(of_list).count());
             let mut ids: Vec<DocId> = Vec::new();
             for table in self.memtables() {
                 let table = read(table);
-                ids.extend(table.rows_of_band(band).map(|row| table.base + u64::from(row)));
+                ids.extend(table.rows_of_list(list).map(|row| table.base + u64::from(row)));
             }
             ids.sort_unstable();
             let ids = ids.into_iter().filter(|id| self.visible(*id)).take(left);
-            found.extend(ids.map(|id| by_band(id, number)));
+            found.extend(ids.map(|id| by_list(id, list.0)));
         }
         Ok(new)
     }
@@ -517,6 +519,6 @@ const fn by_digest(id: DocId) -> Candidate {
     Candidate { id, level: Level::Text, table: None, bits: 0 }
 }
 
-const fn by_band(id: DocId, band: usize) -> Candidate {
-    Candidate { id, level: Level::Sketch, table: Some(band), bits: 0 }
+const fn by_list(id: DocId, kind: usize) -> Candidate {
+    Candidate { id, level: Level::Sketch, table: Some(kind), bits: 0 }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hapax_dedup::{Document, Fingerprint, Options, Store, mix64};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/4-packed");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/5-packed");
 /// Enough rows for packed entries, which begin at 4,096.
 const ROWS: u64 = 4_200;
 const ALL: u64 = ROWS + 60;
@@ -67,15 +67,18 @@ fn a_packed_segment_loads() {
     if let Some(folder) = std::env::var_os("HAPAX_GOLDEN_PACKED") {
         fill(Path::new(&folder));
     }
-    let folder = tempfile::tempdir().unwrap();
-    for name in FILES {
-        fs::copy(Path::new(GOLDEN).join(name), folder.path().join(name)).unwrap();
+    for version in ["3-packed", "4-packed", "5-packed"] {
+        let golden = Path::new(GOLDEN).with_file_name(version);
+        let folder = tempfile::tempdir().unwrap();
+        for name in FILES {
+            fs::copy(golden.join(name), folder.path().join(name)).unwrap();
+        }
+        hold(folder.path());
+        let store = Store::open(folder.path(), options()).unwrap();
+        store.compact().unwrap();
+        drop(store);
+        hold(folder.path());
     }
-    hold(folder.path());
-    let store = Store::open(folder.path(), options()).unwrap();
-    store.compact().unwrap();
-    drop(store);
-    hold(folder.path());
 }
 
 #[test]

@@ -301,3 +301,65 @@ fn of_a_template_the_oldest_documents_are_proposed_whatever_of_them_is_merged() 
         }
     }
 }
+
+/// Returns sketches of sets that share a fourth of their shingles.
+fn sketches(count: u64) -> Vec<Sketch> {
+    let set = |number: u64| (0..40).chain(1_000 * (number + 1)..1_000 * (number + 1) + 60);
+    (0..count).map(|number| Sketch::from_hashes(set(number).map(mix64)).unwrap()).collect()
+}
+
+/// Returns the documents that are proposed, and confirmed whatever their similarity, for one of the same names.
+fn proposed_by_names(options: Options, stored: [u64; 2], offered: [u64; 2]) -> Vec<u64> {
+    let store = Store::in_memory(options).unwrap();
+    let sketches = sketches(101);
+    let keys: Vec<String> = (0..sketches.len()).map(|number| number.to_string()).collect();
+    let document = |number: usize, names| Document {
+        sketch: Some(sketches[number]),
+        tokens: 500,
+        names,
+        ..Document::new(keys[number].as_bytes(), Fingerprint::from_bits(mix64(number as u64)))
+    };
+    for number in 0..100 {
+        store.insert(&document(number, stored), None).unwrap();
+        if number % 10 == 9 {
+            store.commit(b"").unwrap();
+            store.wait().unwrap();
+        }
+    }
+    let shares_band = |id: &u64| {
+        let other = sketches[usize::try_from(*id).unwrap()];
+        sketches[100].bands().iter().zip(other.bands()).any(|(a, b)| *a == b)
+    };
+    let matches = store.matches(&document(100, offered)).unwrap();
+    let by_names = matches.iter().filter(|near| near.table >= Some(hapax_dedup::BANDS));
+    let mut found: Vec<u64> = by_names.map(|near| near.id).collect();
+    found.sort_unstable();
+    let mut banded: Vec<u64> = matches.iter().map(|near| near.id).filter(shares_band).collect();
+    banded.sort_unstable();
+    assert_eq!(banded, (0..100).filter(shares_band).collect::<Vec<u64>>());
+    assert!(!found.iter().any(shares_band), "a band is the stronger proposal");
+    found.extend(banded.iter().filter(|id| **id < hapax_dedup::MAX_NAME_BUCKET as u64));
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn of_a_name_the_oldest_documents_are_proposed_whatever_of_them_is_merged() {
+    let oldest: Vec<u64> = (0..hapax_dedup::MAX_NAME_BUCKET as u64).collect();
+    for memtable_documents in [10, 25, 70, 5000] {
+        for resident_bytes in [0, 512 << 20] {
+            let mut options = Options { memtable_documents, resident_bytes, ..Options::default() };
+            options.keep_duplicates = true;
+            (options.policy.similarity, options.policy.similarity_same_site) = (0.0, 0.0);
+            (options.policy.max_distance, options.policy.name_tokens) = (64, 0);
+            options.policy.similarity_name_long = 0.0;
+            let case = format!("{memtable_documents} {resident_bytes}");
+            for names in [[7, 0], [0, 9], [7, 9]] {
+                assert_eq!(proposed_by_names(options.clone(), [7, 9], names), oldest, "{case}");
+            }
+            let banded = proposed_by_names(options.clone(), [7, 9], [9, 7]);
+            assert!(banded.len() < 8, "a heading is not a title: {banded:?}");
+            assert_eq!(proposed_by_names(options, [0, 0], [7, 9]), banded, "{case}");
+        }
+    }
+}

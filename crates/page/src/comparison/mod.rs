@@ -7,7 +7,7 @@
 //!     heading: format!("Tee - {colour}"),
 //!     title: format!("Tee - {colour} | The shop"),
 //!     text: format!("The tee is made of cotton from a small farm in the hills.\nIt comes in {colour} today."),
-//!     cells: String::new(),
+//!     ..PageText::default()
 //! });
 //! let (navy, rust) = (page("navy"), page("rust"));
 //! assert_eq!(compare_pages(&navy, &rust, true).reason, Reason::NameInText);

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Compared;
 use super::names::{Name, NameRelation, Named};
 use crate::difference::{
-    Difference, Part, PartKind, Substitution, Summary, SummaryKind, Words, compare, is_number,
-    phrases, summaries,
+    Difference, LineSet, Part, PartKind, Substitution, Summary, SummaryKind, Words,
+    compare_in_pages, is_number, phrases, summaries,
 };
 
 /// Maximum number of words of a short name. Longer names are headlines, which editors rewrite.
@@ -30,6 +30,8 @@ const NUMBERS: (usize, usize, f64, f64) = (2, 2, 0.3, 0.015);
 const OWN: [f64; 2] = [0.15, 0.7];
 /// The same under different names.
 const OWN_OTHER_NAME: [f64; 2] = [0.03, 0.15];
+/// Maximum share of unique text, if lines that the other page has outside its text do not count.
+const OWN_EXCUSED: f64 = 0.25;
 /// With this share and number of unique words, a page is not a copy of another site's page.
 const OWN_OTHER_SITE: (f64, usize) = (0.2, 50);
 /// Minimum number of words of a sentence.
@@ -137,6 +139,12 @@ impl Outcome {
         self.reason.same()
     }
 
+    /// Returns whether lines that the other page has outside its text are excused. Pages of other names share what the
+    /// site shows on all pages.
+    pub fn excuses_outside(&self) -> bool {
+        excuses_outside(self.names)
+    }
+
     /// Returns the differences, first of the names, then of the texts.
     pub fn summaries(&self, page: &Compared, kept: &Compared) -> Vec<Summary> {
         let texts = self.difference.as_ref();
@@ -170,12 +178,16 @@ impl Outcome {
 /// ([`Reason::OwnText`]), but a page is one if the kept page contains it.
 ///
 /// # Complexity
-/// That of [`compare`], unless the names decide.
+/// That of [`compare_in_pages`], unless the names decide.
 pub fn compare_pages(page: &Compared, kept: &Compared, one_site: bool) -> Outcome {
     let pages = [page, kept];
     let known = |side: usize, name: &Name| pages[side].share_known(name);
     let named = Named::of([&page.names, &kept.names], one_site, known);
     Pair { pages, named, one_site }.outcome()
+}
+
+fn excuses_outside(names: NameRelation) -> bool {
+    names == NameRelation::Same
 }
 
 struct Pair<'p> {
@@ -190,11 +202,17 @@ impl Pair<'_> {
         let (reason, difference) = match self.by_names() {
             Some(reason) => (reason, None),
             None => {
-                let difference = compare(self.pages[0].words(), self.pages[1].words());
+                let difference = compare_in_pages(self.words(), self.outside());
                 (self.by_text(&difference), Some(difference))
             }
         };
         Outcome { reason, names: self.named.relation, differing_names: differing, difference }
+    }
+
+    fn outside(&self) -> [&LineSet; 2] {
+        const NONE: &LineSet = &LineSet::EMPTY;
+        let excused = excuses_outside(self.named.relation);
+        self.pages.map(|page| if excused { &page.page.outside } else { NONE })
     }
 
     fn words(&self) -> [&Words; 2] {
@@ -281,20 +299,41 @@ impl Pair<'_> {
             return Reason::Volatile;
         }
         // Moved lines are in both texts, unless one repeats them.
-        let contained = difference.containment();
-        let lacking = |side: usize| 1.0 - contained[side];
-        let [one, other] = difference.own_shares();
-        let [both, either] = match self.named.relation {
+        let limits = match self.named.relation {
             NameRelation::Same => OWN,
             _ => OWN_OTHER_NAME,
         };
-        let (share, least) = OWN_OTHER_SITE;
-        let foreign = !self.one_site && one > share && difference.own[0] >= least;
-        let most = one.max(other).max(lacking(0)).max(lacking(1));
-        if one.min(other) > both || one.max(other) > either || most > OWN[1] || foreign {
-            return Reason::OwnText;
+        let excused = difference.outside.iter().any(|words| *words > 0);
+        if self.is_little(difference, [0; 2], limits)
+            || excused
+                && self.is_little(
+                    difference,
+                    difference.outside,
+                    limits.map(|limit| limit.min(OWN_EXCUSED)),
+                )
+        {
+            return Reason::LittleDiffers;
         }
-        Reason::LittleDiffers
+        Reason::OwnText
+    }
+
+    /// Returns whether each page has few words that the other lacks, without `excused` words. `both` limits the smaller
+    /// share, `either` the larger.
+    fn is_little(
+        &self,
+        difference: &Difference,
+        excused: [usize; 2],
+        [both, either]: [f64; 2],
+    ) -> bool {
+        let share = |side: usize, words: usize| words as f64 / difference.words[side].max(1) as f64;
+        let own =
+            [0, 1].map(|side| difference.own[side] + difference.outside[side] - excused[side]);
+        let lacking = |side: usize| 1.0 - share(side, difference.shared + excused[side]);
+        let (one, other) = (share(0, own[0]), share(1, own[1]));
+        let (share, least) = OWN_OTHER_SITE;
+        let foreign = !self.one_site && one > share && own[0] >= least;
+        let most = one.max(other).max(lacking(0)).max(lacking(1));
+        one.min(other) <= both && one.max(other) <= either && most <= OWN[1] && !foreign
     }
 
     fn cells_differ(&self) -> bool {

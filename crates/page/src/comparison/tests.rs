@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::difference::LineSet;
 
 /// Sentences for test texts.
 const VILLAGE: [&str; 8] = [
@@ -26,7 +27,14 @@ fn titled(heading: &str, title: &str, text: &str, cells: &str) -> Compared {
         title: title.to_owned(),
         text: text.to_owned(),
         cells: cells.to_owned(),
+        outside: LineSet::default(),
     })
+}
+
+/// Returns a page whose dropped blocks are these lines.
+fn with_outside(heading: &str, text: &str, outside: &[&str]) -> Compared {
+    let outside = LineSet::of(outside.iter().copied());
+    Compared::new(PageText { outside, ..page(heading, text).page().clone() })
 }
 
 fn page(heading: &str, text: &str) -> Compared {
@@ -306,6 +314,74 @@ fn hostile_pages_end_in_time() {
     assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
 }
 
+const STORIES: [&str; 6] = [
+    "The harbour of the capital has been closed for repairs until the end of the year.",
+    "A football club from the north has sold its best player for a record sum of money.",
+    "Scientists have found a new kind of frog that lives in the crowns of tall trees only.",
+    "The price of bread has risen again, and bakers blame the cost of flour and of heat.",
+    "Two trains stood still for a night because nobody had the key to the signal box.",
+    "An old bridge is sold by auction, and the buyer must carry it away within a month.",
+];
+
+#[test]
+fn lines_that_the_other_page_has_outside_its_text_are_excused() {
+    let text = |stories: &[&str]| [&village(), &*stories.join("\n")].join("\n");
+    let (one, other) = (&STORIES[..3], &STORIES[3..]);
+    let named = |stories: &[&str], outside: &[&str]| {
+        with_outside("Village moves to the hill", &text(stories), outside)
+    };
+    assert_eq!(reason(&named(one, &[]), &named(other, &[])), Reason::OwnText);
+    assert_eq!(reason(&named(one, &[]), &named(other, one)), Reason::OwnText, "half of it");
+    let (page, kept) = (named(one, other), named(other, one));
+    assert_eq!(reason(&page, &kept), Reason::LittleDiffers);
+    let outcome = compare_pages(&page, &kept, true);
+    assert_eq!(outcome.difference.as_ref().map(|found| found.own), Some([0, 0]));
+    let phrases = outcome.phrases(&page, &kept, ["this page", "the kept page"]);
+    let [phrase] = &phrases[..] else { panic!("{phrases:?}") };
+    assert!(
+        phrase.starts_with("outside the text of the other page, 100 words: \"the "),
+        "{phrase}"
+    );
+    let kinds: Vec<&str> =
+        outcome.summaries(&page, &kept).iter().map(|one| one.kind.as_str()).collect();
+    assert_eq!(kinds, ["outside-text"]);
+}
+
+#[test]
+fn a_text_that_is_nearly_all_outside_the_other_page_is_not_a_copy() {
+    let heading = "Village moves to the hill";
+    // The first two lines and what the site shows below each article.
+    let stub = [&VILLAGE[..2], &STORIES[..4]].concat();
+    let (stub, page) =
+        (with_outside(heading, &stub.join("\n"), &[]), with_outside(heading, &village(), &STORIES));
+    assert_eq!(reason(&stub, &page), Reason::OwnText);
+    assert_eq!(compare_pages(&stub, &page, false).reason, Reason::OwnText);
+}
+
+#[test]
+fn lines_outside_the_text_excuse_nothing_under_another_name() {
+    let named = |heading: &str, own: &[&str], outside: &[&str]| {
+        let text = [&village(), &*VILLAGE.join(" "), &*own.join("\n")].join("\n");
+        with_outside(heading, &text, outside)
+    };
+    let (one, other) = (&STORIES[..1], &STORIES[1..2]);
+    let of = |heading: &str| {
+        reason(&named("Water in the streets", one, other), &named(heading, other, one))
+    };
+    assert_eq!(of("Water in the streets"), Reason::LittleDiffers);
+    assert_eq!(of("People move to the hill as the river rises again"), Reason::OwnText);
+}
+
+#[test]
+fn excused_lines_never_refuse_a_pair_that_is_one_page_without_them() {
+    let heading = "Village moves to the hill";
+    let long = [&village(), &*STORIES.join("\n"), &*STORIES.join(" ")].join("\n");
+    let kept = page(heading, &long);
+    assert_eq!(reason(&page(heading, &village()), &kept), Reason::LittleDiffers);
+    let outside = with_outside(heading, &village(), &STORIES[..1]);
+    assert_eq!(reason(&outside, &kept), Reason::LittleDiffers);
+}
+
 proptest! {
     #[test]
     fn a_page_is_one_with_itself_and_the_verdict_is_the_same_in_both_orders(
@@ -313,8 +389,11 @@ proptest! {
         titles in prop::array::uniform2("([A-D][a-c]{0,3}( - | ))*"),
         texts in prop::array::uniform2("(([a-f]{1,2}|[0-9]{1,2}) ){0,30}(\n([a-f]{1,2} ){0,30}){0,4}"),
     ) {
-        let [one, other] =
-            [0, 1].map(|at| titled(&headings[at], &titles[at], &texts[at], &texts[1 - at]));
+        let [one, other] = [0, 1].map(|at| {
+            let page = titled(&headings[at], &titles[at], &texts[at], &texts[1 - at]);
+            let outside = LineSet::of(texts[1 - at].lines().skip(at));
+            Compared::new(PageText { outside, ..page.page().clone() })
+        });
         prop_assert!(compare_pages(&one, &one, true).same());
         let (there, back) = (compare_pages(&one, &other, true), compare_pages(&other, &one, true));
         prop_assert_eq!(there.reason, back.reason);

@@ -24,6 +24,8 @@ pub enum PartKind {
     Added,
     /// Lines that the other text has in another place, or split or joined differently.
     Moved,
+    /// Lines that the other page has outside its text.
+    Outside,
 }
 
 /// Maximum number of words in a line of dates or counters.

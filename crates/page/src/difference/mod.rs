@@ -14,6 +14,7 @@
 
 mod align;
 mod kind;
+mod line_set;
 mod phrases;
 mod vocabulary;
 mod words;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 pub use self::kind::PartKind;
+pub use self::line_set::{LineSet, MAX_SET_LINES};
 pub use self::phrases::{Repeated, Summary, SummaryKind, phrases, phrases_of, summaries};
 pub use self::words::{MAX_WORDS, Words};
 
@@ -62,6 +64,8 @@ pub struct Difference {
     pub shared: usize,
     /// Number of words in lines or runs that the other text lacks. Dates and counters do not count.
     pub own: [usize; 2],
+    /// Number of words in lines that the other page has outside its text.
+    pub outside: [usize; 2],
     /// The differing parts, in the order of the first text.
     pub parts: Vec<Part>,
     /// Whether a text is longer than the compared part.
@@ -136,14 +140,24 @@ impl Difference {
 /// # Complexity
 /// Linear for equal lines. Words of other lines are aligned, at most [`MAX_ALIGNED`] per text.
 pub fn compare(first: &Words, second: &Words) -> Difference {
+    compare_in_pages([first, second], [&LineSet::default(); 2])
+}
+
+/// Compares the texts of two pages, of which other lines are known too: those outside its text.
+///
+/// # Complexity
+/// That of [`compare`].
+pub fn compare_in_pages([first, second]: [&Words; 2], outside: [&LineSet; 2]) -> Difference {
     // Choose the same one of several longest alignments in both orders.
     let order = first.len().cmp(&second.len()).then_with(|| first.hashes().cmp(second.hashes()));
     if order.is_le() {
-        return Reading { texts: [first, second] }.read();
+        return Reading { texts: [first, second], outside }.read();
     }
-    let mut difference = Reading { texts: [second, first] }.read();
+    let outside = [outside[1], outside[0]];
+    let mut difference = Reading { texts: [second, first], outside }.read();
     difference.words.reverse();
     difference.own.reverse();
+    difference.outside.reverse();
     for part in &mut difference.parts {
         std::mem::swap(&mut part.first, &mut part.second);
         part.kind = match part.kind {
@@ -162,10 +176,13 @@ struct Rest {
     words: Vec<usize>,
     /// Word range of each line, and its start in `words`.
     lines: Vec<(Range<usize>, usize)>,
+    /// Lines that the other page has outside its text.
+    outside: Vec<Range<usize>>,
 }
 
 struct Reading<'a> {
     texts: [&'a Words; 2],
+    outside: [&'a LineSet; 2],
 }
 
 impl Reading<'_> {
@@ -197,6 +214,7 @@ impl Reading<'_> {
         let own = [0, 1].map(|side| self.own_lines(side, &rests[side], &partner[side]));
         for side in 0..2 {
             self.put_own_lines(side, &rests[side], &own[side], &mut difference);
+            put_outside(side, &rests[side], &mut difference);
         }
         self.put_runs(&rests, &pairs, &own, &mut difference);
         difference.parts.sort_by_key(|part| (part.first.start, part.second.start));
@@ -219,7 +237,7 @@ impl Reading<'_> {
         }
         [0, 1].map(|side| {
             let hashes = self.text(side).hashes();
-            let mut rest = Rest { words: Vec::new(), lines: Vec::new() };
+            let mut rest = Rest { words: Vec::new(), lines: Vec::new(), outside: Vec::new() };
             let mut met: HashMap<&[u64], usize> = HashMap::new();
             for line in self.text(side).lines() {
                 let key = hashes.get(line.clone()).unwrap_or_default();
@@ -227,6 +245,13 @@ impl Reading<'_> {
                 *met += 1;
                 // Occurrences up to the count in the other text are paired.
                 if counts.get(key).is_some_and(|counts| *met <= counts[1 - side]) {
+                    continue;
+                }
+                let elsewhere = self.outside[1 - side];
+                if !elsewhere.is_empty()
+                    && elsewhere.contains(self.text(side).line_hash(line.clone()))
+                {
+                    rest.outside.push(line);
                     continue;
                 }
                 rest.lines.push((line.clone(), rest.words.len()));
@@ -368,6 +393,15 @@ impl Reading<'_> {
         }
         let before = run.start.saturating_sub(BESIDE)..run.start;
         before.chain(run.end..run.end + BESIDE).map(|at| self.text(side).word(at)).collect()
+    }
+}
+
+/// Adds the lines that the other page has outside its text.
+fn put_outside(side: usize, rest: &Rest, difference: &mut Difference) {
+    for line in rest.outside.iter().cloned() {
+        difference.outside[side] += line.len();
+        let [first, second] = if side == 0 { [line, 0..0] } else { [0..0, line] };
+        difference.parts.push(Part { kind: PartKind::Outside, first, second });
     }
 }
 

@@ -53,6 +53,8 @@ pub enum SummaryKind {
     OnlyFirst,
     /// Lines in another place.
     Moved,
+    /// Lines that the other page has outside its text.
+    Outside,
     /// Numbers of sections, figures and the like.
     Reference,
     /// Counters: views, comments.
@@ -72,6 +74,7 @@ impl SummaryKind {
             Self::OnlySecond => "only-in-kept",
             Self::OnlyFirst => "only-in-discarded",
             Self::Moved => "moved",
+            Self::Outside => "outside-text",
             Self::Reference => "reference",
             Self::Counter => "counter",
             Self::Date => "date",
@@ -107,6 +110,7 @@ impl Summary {
             SummaryKind::OnlySecond => format!("only in {}", names[1]),
             SummaryKind::OnlyFirst => format!("only in {}", names[0]),
             SummaryKind::Moved => "moved".to_owned(),
+            SummaryKind::Outside => "outside the text of the other page".to_owned(),
             SummaryKind::Reference => "other numbers of sections".to_owned(),
             SummaryKind::Counter => "other counters".to_owned(),
             SummaryKind::Date => "other dates or times".to_owned(),
@@ -135,6 +139,7 @@ pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<S
         (PartKind::Added, SummaryKind::OnlySecond),
         (PartKind::Removed, SummaryKind::OnlyFirst),
         (PartKind::Moved, SummaryKind::Moved),
+        (PartKind::Outside, SummaryKind::Outside),
         (PartKind::Reference, SummaryKind::Reference),
         (PartKind::Counter, SummaryKind::Counter),
         (PartKind::Date, SummaryKind::Date),

@@ -112,7 +112,7 @@ impl Words {
     /// Returns the hash of a line. `sites/` has hashes of lines, so this must never change.
     pub(crate) fn line_hash(&self, line: Range<usize>) -> u64 {
         let words = self.hashes.get(line).unwrap_or_default();
-        words.iter().fold(0, |hash, word| mix64(hash.rotate_left(7) ^ word))
+        words.iter().fold(0, |hash, word| with_word(hash, *word))
     }
 
     /// Returns the hash and the number of words of each whole line in a range of words.
@@ -131,6 +131,20 @@ impl Words {
         let starts = std::iter::once(0).chain(self.lines.iter().copied());
         starts.zip(self.lines.iter().copied()).map(|(start, end)| start..end)
     }
+}
+
+/// Returns the hash of a line, as [`Words::line_hash`] does, and its number of words.
+pub(super) fn hash_of_line(line: &str) -> (u64, usize) {
+    let (mut hash, mut words) = (0, 0);
+    for_each_word(line, |word| {
+        hash = with_word(hash, HASH.hash(word.as_bytes()));
+        words += 1;
+    });
+    (hash, words)
+}
+
+fn with_word(hash: u64, word: u64) -> u64 {
+    mix64(hash.rotate_left(7) ^ word)
 }
 
 #[cfg(test)]

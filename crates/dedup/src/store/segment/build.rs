@@ -6,9 +6,11 @@ use super::blocks::BlockWriter;
 use super::footer::{Footer, TableMeta};
 use super::postings::Writer;
 use super::sorting::{Spool, by_bucket, read_back};
+use crate::Layout;
 use crate::dir::{Contents, Directory};
 use crate::error::{Error, Result};
 use crate::limits::MAX_BAND_BUCKET;
+use crate::lists::{LISTS, candidate_lists};
 use crate::record::DocId;
 use crate::row::INDEXED;
 use crate::store::columns::{COLUMNS, Column, Columns};
@@ -16,12 +18,11 @@ use crate::store::deleted::Deleted;
 use crate::store::keys::key_hash;
 use crate::store::memtable::digest_key;
 use crate::tables::table::{SLACK, Shape, Table};
-use crate::{BANDS, Layout};
 
 /// In the list of documents: the entry is the place of a list of rows instead of a row.
 pub(super) const LISTED: u32 = 1 << 31;
-/// The most documents of a segment: places in the lists of 16 bands have 32 bits.
-pub(crate) const MAX_ROWS: u64 = (1 << 32) / BANDS as u64 - 1;
+/// The most documents of a segment: places in the lists of 16 bands and names have 32 bits.
+pub(crate) const MAX_ROWS: u64 = (1 << 32) / LISTS as u64 - 1;
 /// The range of a segment's document numbers: 32 bits after subtracting the first.
 pub(crate) const MAX_IDS: u64 = 1 << 32;
 
@@ -132,10 +133,13 @@ impl Plan<'_> {
         let (by_key, _) = postings.write(1, rows, usize::MAX, || {
             self.numbered().map(|(number, columns, row)| (0, key_hash(columns.key(row)), number))
         })?;
-        let (by_band, capped) = postings.write(BANDS as u32, sketches, MAX_BAND_BUCKET, || {
+        let (by_list, capped) = postings.write(LISTS as u32, sketches, MAX_BAND_BUCKET, || {
             self.indexed().flat_map(|(number, columns, row)| {
-                let bands = columns.sketch(row).into_iter().flat_map(|sketch| sketch.bands());
-                bands.map(move |band| ((band >> 32) as u32, band as u32, number))
+                let names = columns.names(row);
+                let sketch = columns.sketch(row);
+                let lists = sketch.into_iter();
+                let lists = lists.flat_map(move |sketch| candidate_lists(&sketch, names));
+                lists.map(move |(kind, key)| (kind as u32, key, number))
             })
         })?;
         let body = out.position() as usize;
@@ -152,7 +156,7 @@ impl Plan<'_> {
             lists,
             by_digest,
             by_key,
-            by_band,
+            by_list,
             body,
             crcs: out.finish_blocks()?,
         };

@@ -7,6 +7,7 @@ use super::postings::Postings;
 use crate::error::{Error, Result};
 use crate::layout::Lead;
 use crate::limits::{OLDEST, VERSION};
+use crate::lists::LISTS;
 use crate::store::columns::{COLUMNS, COLUMNS_OF_2};
 use crate::tables::table::{SLACK, Shape};
 
@@ -33,7 +34,7 @@ pub(crate) struct Footer {
     /// Stored documents; fewer than numbers if some were deleted.
     pub(crate) rows: u64,
     pub(crate) duplicates: u64,
-    /// Rows left out of full bands.
+    /// Rows left out of full lists of candidates.
     pub(crate) capped: u64,
     pub(crate) columns: [Range<usize>; COLUMNS.len()],
     pub(crate) keys: Range<usize>,
@@ -44,7 +45,7 @@ pub(crate) struct Footer {
     pub(crate) lists: Range<usize>,
     pub(crate) by_digest: Postings,
     pub(crate) by_key: Postings,
-    pub(crate) by_band: Postings,
+    pub(crate) by_list: Postings,
     /// Bytes of the part that has block checksums.
     pub(crate) body: usize,
     pub(crate) crcs: Vec<u32>,
@@ -112,7 +113,7 @@ impl Footer {
         }
         out.range(&self.documents);
         out.range(&self.lists);
-        [&self.by_digest, &self.by_key, &self.by_band].iter().for_each(|p| out.postings(p));
+        [&self.by_digest, &self.by_key, &self.by_list].iter().for_each(|p| out.postings(p));
         out.number(self.body as u64);
         let mut out = out.0;
         self.crcs.iter().for_each(|crc| out.extend(crc.to_le_bytes()));
@@ -163,7 +164,7 @@ impl Footer {
             || rows > ids.end - ids.start
             || rows > u64::from(u32::MAX)
             || duplicates > rows
-            || capped > rows * crate::BANDS as u64
+            || capped > rows * LISTS as u64
         {
             return None;
         }
@@ -194,7 +195,7 @@ impl Footer {
         let (documents, lists) = (fields.range(body_limit)?, fields.range(body_limit)?);
         let by_digest = fields.postings(body_limit)?;
         let by_key = fields.postings(body_limit)?;
-        let by_band = fields.postings(body_limit)?;
+        let by_list = fields.postings(body_limit)?;
         let body = usize::try_from(fields.number()?).ok().filter(|body| *body <= body_limit)?;
         let (crcs, rest) = fields.0.as_chunks::<4>();
         let blocks = body.div_ceil(super::blocks::BLOCK);
@@ -215,7 +216,7 @@ impl Footer {
             lists,
             by_digest,
             by_key,
-            by_band,
+            by_list,
             body,
             crcs,
         })

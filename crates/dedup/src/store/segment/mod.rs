@@ -279,8 +279,12 @@ impl Segment {
         Ok(self.columns_untouched().digest_of_kind(row, strong))
     }
 
-    pub(crate) fn rows_of_band(&self, band: u64, visit: impl FnMut(u32)) -> Result<()> {
-        self.footer.by_band.get(&self.data, (band >> 32) as u32, band as u32)?.for_each(visit);
+    pub(crate) fn rows_of_list(
+        &self,
+        (kind, key): (usize, u32),
+        visit: impl FnMut(u32),
+    ) -> Result<()> {
+        self.footer.by_list.get(&self.data, kind as u32, key)?.for_each(visit);
         Ok(())
     }
 
@@ -294,9 +298,9 @@ impl Segment {
         self.footer.by_digest.prefetch(&self.data, (0, digest_key(digest)), second);
     }
 
-    /// Prefetches the first or the second line that the look-up of a band reads.
-    pub(crate) fn prefetch_band(&self, band: u64, second: bool) {
-        self.footer.by_band.prefetch(&self.data, ((band >> 32) as u32, band as u32), second);
+    /// Prefetches the first or the second line that the look-up of a list of candidates reads.
+    pub(crate) fn prefetch_list(&self, (kind, key): (usize, u32), second: bool) {
+        self.footer.by_list.prefetch(&self.data, (kind as u32, key), second);
     }
 
     /// Returns the rows with this key, in ascending order; all except the last are deleted.

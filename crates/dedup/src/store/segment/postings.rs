@@ -1,4 +1,4 @@
-//! Sorted lists from a 32-bit key to rows, in groups: digests, keys and the bands of sketches.
+//! Sorted lists from a 32-bit key to rows, in groups: digests, keys, bands of sketches and names.
 //!
 //! An entry is key and row in eight bytes. A directory over the leading bits of group and key gives the start of each
 //! bucket.
@@ -83,6 +83,9 @@ impl Postings {
 
     /// Prefetches the first or the second line that the look-up of a key in a group reads.
     pub(crate) fn prefetch(&self, data: &Checked, (group, key): (u32, u32), second: bool) {
+        if group >= self.groups {
+            return;
+        }
         if second {
             self.prefetch_entries(data, group, key);
         } else {
@@ -144,7 +147,8 @@ impl Postings {
         group: u32,
         key: u32,
     ) -> Result<&'a [[u8; 8]]> {
-        if self.directory.is_empty() {
+        // Segments of earlier versions have no lists of names.
+        if self.directory.is_empty() || group >= self.groups {
             return Ok(&[]);
         }
         let at = self.directory.start + 4 * self.bucket(group, key);
