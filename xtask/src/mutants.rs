@@ -157,7 +157,7 @@ impl Sources {
     /// are an error.
     fn fails(&self, mutant: &Mutant, only: &str) -> Result<Option<String>> {
         let cargo = |args: &[&str]| {
-            let mut command = crate::as_called_by_a_user(env!("CARGO"));
+            let mut command = crate::cargo();
             command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
             // The changed crate is mostly unchanged.
             command.env("CARGO_INCREMENTAL", "1").env("PROPTEST_CASES", "64");
