@@ -142,7 +142,11 @@ fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
     let text = |page: &Page| Compared::new(page_text(page));
     // As if the first one were kept.
     let outcome = (in_doubt && !empty && !policy.hamming_only)
-        .then(|| compare_pages(&text(b), &text(a), a.site == b.site));
+        .then(|| compare_pages(&text(b), &text(a), a.site == b.site))
+        .map(|outcome| {
+            let by_name = level == Some(Level::Sketch) && bands == 0;
+            if by_name { outcome.proposed_by_name() } else { outcome }
+        });
     let duplicate = outcome.as_ref().map_or(confirmed && !empty, Outcome::same);
     let policy = *policy;
     Comparison {

@@ -14,8 +14,8 @@ use crate::output::{bytes, number as grouped};
 
 /// The paper's "8B" pages.
 const PAPER: u64 = 1 << 34;
-/// Bytes a page of the sketch and the directories of its 16 bands, apart from the Hamming tables.
-const SKETCH_BYTES: u64 = 64 + 16 * 9;
+/// Bytes a page of the sketch and the directories of its 16 bands and two names, apart from the Hamming tables.
+const SKETCH_BYTES: u64 = 64 + 18 * 9;
 
 pub(super) fn run(args: &PlanArgs) -> Result<u8> {
     let pages = number(&args.pages)?;

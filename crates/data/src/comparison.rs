@@ -22,8 +22,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn of(page: &Compared, kept: &Compared, one_site: bool) -> Self {
-        let outcome = compare_pages(page, kept, one_site);
+    fn of(page: &Compared, kept: &Compared, one_site: bool, by_name: bool) -> Self {
+        let mut outcome = compare_pages(page, kept, one_site);
+        if by_name {
+            outcome = outcome.proposed_by_name();
+        }
         let texts = outcome.same().then(|| compared_texts(&outcome, page, kept));
         Self { same: outcome.same(), texts }
     }
@@ -148,7 +151,12 @@ impl Confirm for Comparison<'_> {
             return Some(known.same);
         }
         let other = self.texts.get(record.id, &record.key)?;
-        let finding = Finding::of(self.own, &other, document.site == record.site);
+        let finding = Finding::of(
+            self.own,
+            &other,
+            document.site == record.site,
+            proposal.neighbour.is_by_name(),
+        );
         let same = finding.same;
         self.findings.insert(record.id, finding);
         Some(same)

@@ -6,7 +6,9 @@ use crate::record::{Document, Record};
 /// The most proposed documents that the store compares by text for one offer. Beyond them, only documents of equal
 /// text and the same name are duplicates.
 pub const MAX_COMPARED: usize = 8;
-/// The same limit for a look-up of all duplicates without an offer.
+/// The most documents that only a name proposed. They are compared after all others.
+pub const MAX_COMPARED_BY_NAME: usize = 4;
+/// The limit of both kinds for a look-up of all duplicates without an offer.
 pub const MAX_COMPARED_OF_ALL: usize = 64;
 
 /// A stored document that the tables propose for an offered one, with the evidence.
@@ -24,7 +26,8 @@ pub struct Proposal<'a> {
 ///
 /// A sketch estimates how much two texts share, not where they differ: sizes of a product and revisions of an article
 /// have equal similarity. With a `Confirm` the store asks about each proposed document: those of the same name first,
-/// then the most similar, at most [`MAX_COMPARED`] for an offer. The implementation must not call the store.
+/// then the most similar, at most [`MAX_COMPARED`] for an offer, and at most [`MAX_COMPARED_BY_NAME`] that only a name
+/// proposed. The implementation must not call the store.
 ///
 /// ```
 /// use std::collections::HashMap;

@@ -60,8 +60,8 @@ pub enum Error {
     KeyTooLong(usize),
     /// This number was never assigned, so no document can duplicate it.
     NoDocument(u64),
-    /// Above a limit: 2^32 - 1 fingerprints at once; 2^27 - 1 documents in memory and in no running merge; 2^28 - 1
-    /// in the journals of an opened store; or numbers too far apart for one segment.
+    /// Above a limit: 2^32 - 1 fingerprints at once; 119,304,646 documents in memory and in no running merge;
+    /// 238,609,293 in the journals of an opened store; or numbers too far apart for one segment.
     TooMany(u64),
     /// An earlier write failed, so the state on disk is unknown: drop the store and open it again.
     Poisoned,

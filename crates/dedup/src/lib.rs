@@ -68,14 +68,14 @@ pub use cluster::{
     BatchOptions, Clusters, Found, Pair, Progress, Sorted, Sorter, Source, Spool, find_all,
     find_clusters, find_each,
 };
-pub use confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
+pub use confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_BY_NAME, MAX_COMPARED_OF_ALL, Proposal};
 pub use dir::{Contents, Directory, FsDirectory, Guard, MemDirectory, Output};
 pub use error::{Error, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use hash::{FeatureHash, mix64};
 pub use layout::{Layout, LayoutError, Lead, MAX_DISTANCE, MAX_OWN_TABLES};
-pub use limits::{MAX_BAND_BUCKET, MAX_KEY, MAX_NAME_BUCKET, MAX_PAYLOAD, MAX_RECIPE};
-pub use lists::{LISTS, candidate_lists, max_candidates};
+pub use limits::{MAX_BAND_BUCKET, MAX_KEY, MAX_NAMED, MAX_PAYLOAD, MAX_RECIPE};
+pub use lists::{LISTS, candidate_lists, names_a_page};
 pub use numbers::{NUMBERS_SIZE, Numbers};
 pub use plain::{PLAIN_RECIPE, Plain};
 pub use plan::{Plan, plans, published_designs};

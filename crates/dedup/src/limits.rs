@@ -15,5 +15,5 @@ pub const MAX_PAYLOAD: usize = MAX_FRAME - 1;
 /// The most documents in a band's list. It keeps look-ups fast when all pages of a site share a template. Hamming
 /// tables have no such limit.
 pub const MAX_BAND_BUCKET: usize = 512;
-/// The most candidates of one name, the oldest. Many pages of a site have the name of the site.
-pub const MAX_NAME_BUCKET: usize = 32;
+/// The most documents of one name that are proposed. A name of more documents is that of a site or a section.
+pub const MAX_NAMED: usize = 8;

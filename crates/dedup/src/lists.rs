@@ -1,7 +1,7 @@
 //! The lists by which documents are proposed: those of an equal band of the sketch, and those of an equal name.
 
 use crate::Sketch;
-use crate::limits::{MAX_BAND_BUCKET, MAX_NAME_BUCKET};
+use crate::limits::MAX_NAMED;
 use crate::sketch::BANDS;
 
 /// The number of kinds of lists: one per band, then one per name.
@@ -30,7 +30,8 @@ pub fn candidate_lists(
     bands.into_iter().enumerate().chain(names)
 }
 
-/// Returns the most candidates from a list of this kind, the oldest.
-pub const fn max_candidates(kind: usize) -> usize {
-    if kind < BANDS { MAX_BAND_BUCKET } else { MAX_NAME_BUCKET }
+/// Returns whether a list of this kind with this number of documents proposes them: each list of a band does, and a
+/// name of at most [`MAX_NAMED`] documents.
+pub const fn names_a_page(kind: usize, documents: usize) -> bool {
+    kind < BANDS || documents <= MAX_NAMED
 }

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::Fingerprint;
 use crate::error::{Error, Result};
 use crate::record::DocId;
 use crate::side::Side;
+use crate::{BANDS, Fingerprint};
 
 /// Which level of the decision found and confirmed a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +54,11 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
+    /// Returns whether nothing but an equal name proposed the document.
+    pub fn is_by_name(&self) -> bool {
+        self.level == Level::Sketch && self.table >= Some(BANDS)
+    }
+
     /// Orders neighbours best first: equal text, then highest similarity, then smallest distance.
     pub fn best_first(&self, other: &Self) -> Ordering {
         (other.level == Level::Text)

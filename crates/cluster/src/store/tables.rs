@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use hapax_dedup::{
-    DocId, Document, Fingerprint, LISTS, Layout, Level, Record, candidate_lists, max_candidates,
+    BANDS, DocId, Document, Fingerprint, LISTS, Layout, Level, Record, candidate_lists,
+    names_a_page,
 };
 
 /// The tables find every document within this distance.
@@ -14,7 +15,7 @@ const MANY_PAGES: u64 = 20_000_000;
 const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
 /// Entries of a full bucket of a band or name, which limits the bytes that a batch reads. Of the entries with one key,
-/// at most [`max_candidates`] count. Buckets fill up at 2^27 pages in the shape for
+/// at most [`MAX_BAND_BUCKET`](hapax_dedup::MAX_BAND_BUCKET) count. Buckets fill up at 2^27 pages in the shape for
 /// few, at 2^31 in the one for many. Buckets of Hamming tables and digests are never capped.
 const FULL: usize = 4 * hapax_dedup::MAX_BAND_BUCKET;
 
@@ -95,8 +96,13 @@ impl Shape {
         let size = place.entry.len();
         let hamming = place.table < self.masks.len();
         let kind = place.table.checked_sub(self.masks.len() + 1);
-        let mut left = kind.map_or(0, max_candidates);
+        let mut left = hapax_dedup::MAX_BAND_BUCKET;
         let own = place.entry.get(..size - 8).unwrap_or_default();
+        let of_key = |entry: &&[u8]| entry.get(..size - 8) == Some(own);
+        let documents = || bucket.chunks_exact(size).filter(of_key).count();
+        if kind.is_some_and(|kind| kind >= BANDS && !names_a_page(kind, documents())) {
+            return;
+        }
         for other in bucket.chunks_exact(size) {
             let Some((key, id)) = other.split_last_chunk::<8>() else { continue };
             let id = DocId::from_le_bytes(*id);

@@ -47,7 +47,7 @@ pub use self::snapshot::{Report, Snapshot};
 /// [`Snapshot`] run beside them, and concurrent commits share two syncs.
 ///
 /// New documents are kept in memory and in a journal. A background thread writes full memtables into segments and
-/// merges segments. At most six segments remain, plus full segments of about 2^28 documents. Each segment uses the
+/// merges segments. At most six segments remain, plus full segments of about 238 million documents. Each segment uses the
 /// tables that [`plans`](crate::plans) finds best for its size.
 pub struct Store {
     options: Options,
@@ -152,7 +152,7 @@ impl Store {
         held(&self.writer).duplicates
     }
 
-    /// Returns the number of times that a full band list left a document out.
+    /// Returns the number of times that a full list of a band or name left a document out.
     pub fn capped_bands(&self) -> u64 {
         held(&self.writer).capped()
     }

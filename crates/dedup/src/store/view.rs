@@ -9,10 +9,10 @@ use super::proposals::{Candidate, Extent, trim};
 use super::resident::Resident;
 use super::segment::Segment;
 use crate::Fingerprint;
-use crate::confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
+use crate::confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_BY_NAME, MAX_COMPARED_OF_ALL, Proposal};
 use crate::error::Result;
 use crate::limits::MAX_BAND_BUCKET;
-use crate::lists::{candidate_lists, max_candidates};
+use crate::lists::{candidate_lists, names_a_page};
 use crate::policy::{Level, Neighbour, Policy};
 use crate::record::{DocId, Document, Record};
 use crate::row::Row;
@@ -313,7 +313,7 @@ impl View {
                 continue;
             };
             for list in candidate_lists(&sketch, document.names) {
-                let mut left = max_candidates(list.0);
+                let mut left = MAX_BAND_BUCKET;
                 for segment in self.segments.iter() {
                     let mut rows = Vec::new();
                     segment.rows_of_list(list, |row| rows.push(row))?;
@@ -374,15 +374,21 @@ impl View {
         for list in candidate_lists(&sketch, document.names) {
             // Counts the oldest over segments and memory, so the timing of merges does not matter.
             let of_list = |c: &&Candidate| c.level == Level::Sketch && c.table == Some(list.0);
-            let left = max_candidates(list.0).saturating_sub(found.iter().filter(of_list).count());
+            let before = found.iter().filter(of_list).count();
+            let left = MAX_BAND_BUCKET.saturating_sub(before);
             let mut ids: Vec<DocId> = Vec::new();
             for table in self.memtables() {
                 let table = read(table);
                 ids.extend(table.rows_of_list(list).map(|row| table.base + u64::from(row)));
             }
             ids.sort_unstable();
-            let ids = ids.into_iter().filter(|id| self.visible(*id)).take(left);
-            found.extend(ids.map(|id| by_list(id, list.0)));
+            ids.retain(|id| self.visible(*id));
+            ids.truncate(left);
+            if names_a_page(list.0, before + ids.len()) {
+                found.extend(ids.into_iter().map(|id| by_list(id, list.0)));
+            } else {
+                found.retain(|candidate| !of_list(&candidate));
+            }
         }
         Ok(new)
     }
@@ -469,8 +475,8 @@ impl View {
         let Some(confirm) = confirm else {
             return Ok(all.into_iter().map(|((near, _), _)| near).collect());
         };
-        // Among pages of one template, those of the same name come first.
-        all.sort_by_key(|(_, (shares_name, _))| !shares_name);
+        // Among pages of one template, those of the same name come first; those that share nothing but the name last.
+        all.sort_by_key(|((near, _), (shares_name, _))| (near.is_by_name(), !shares_name));
         let all = all.into_iter().map(|((near, confirmed), (_, differ))| (near, confirmed, differ));
         self.confirmed(document, all, extent, confirm)
     }
@@ -483,21 +489,23 @@ impl View {
         confirm: &mut dyn Confirm,
     ) -> Result<Vec<Neighbour>> {
         let mut left = match extent {
-            Extent::Few => MAX_COMPARED,
-            Extent::All => MAX_COMPARED_OF_ALL,
+            Extent::Few => [MAX_COMPARED, MAX_COMPARED_BY_NAME],
+            Extent::All => [MAX_COMPARED_OF_ALL; 2],
         };
         let mut matches = Vec::new();
         for (neighbour, mut confirmed, names_differ) in proposed {
+            let [by_more, by_name] = &mut left;
+            let left = if neighbour.is_by_name() { by_name } else { by_more };
             // After the last comparison only equal text under the same name counts: a sketch sees no difference
             // between variants of one product.
-            confirmed &= left > 0 || neighbour.level == Level::Text && !names_differ;
-            if left > 0
+            confirmed &= *left > 0 || neighbour.level == Level::Text && !names_differ;
+            if *left > 0
                 && self.policy.is_in_doubt(&neighbour)
                 && let Some(record) = self.record(neighbour.id)?
                 && let Some(same) =
                     confirm.confirm(document, &Proposal { record: &record, neighbour, confirmed })
             {
-                left -= 1;
+                *left -= 1;
                 let one_site = record.site == document.site;
                 confirmed = same && self.policy.reaches_what_was_asked(&neighbour, one_site);
             }

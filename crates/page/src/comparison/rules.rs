@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Compared;
 use super::names::{Name, NameRelation, Named};
 use crate::difference::{
-    Difference, LineSet, Part, PartKind, Substitution, Summary, SummaryKind, Words,
+    Difference, Part, PartKind, Substitution, Summary, SummaryKind, Words, compare,
     compare_in_pages, is_number, phrases, summaries,
 };
 
@@ -30,8 +30,12 @@ const NUMBERS: (usize, usize, f64, f64) = (2, 2, 0.3, 0.015);
 const OWN: [f64; 2] = [0.15, 0.7];
 /// The same under different names.
 const OWN_OTHER_NAME: [f64; 2] = [0.03, 0.15];
+/// Maximum share of unique text in a page that nothing but an equal name proposed.
+const OWN_BY_NAME: f64 = 0.5;
 /// Maximum share of unique text, if lines that the other page has outside its text do not count.
 const OWN_EXCUSED: f64 = 0.25;
+/// Maximum share of such lines in both texts. More of them are two pages that show each other's beginning.
+const SWAPPED: f64 = 0.05;
 /// With this share and number of unique words, a page is not a copy of another site's page.
 const OWN_OTHER_SITE: (f64, usize) = (0.2, 50);
 /// Minimum number of words of a sentence.
@@ -139,10 +143,20 @@ impl Outcome {
         self.reason.same()
     }
 
-    /// Returns whether lines that the other page has outside its text are excused. Pages of other names share what the
-    /// site shows on all pages.
+    /// Returns the outcome for a pair that nothing but an equal name proposed. More than half of no page may be unique:
+    /// a contact page is not a copy of each page of its name that has the same address.
+    #[must_use]
+    pub fn proposed_by_name(mut self) -> Self {
+        let shares = self.difference.as_ref().map_or([0.0; 2], Difference::own_shares);
+        if self.same() && shares.iter().any(|share| *share > OWN_BY_NAME) {
+            self.reason = Reason::OwnText;
+        }
+        self
+    }
+
+    /// Returns whether lines that one page has outside its text were excused.
     pub fn excuses_outside(&self) -> bool {
-        excuses_outside(self.names)
+        self.difference.as_ref().is_some_and(|difference| difference.outside != [0; 2])
     }
 
     /// Returns the differences, first of the names, then of the texts.
@@ -186,10 +200,6 @@ pub fn compare_pages(page: &Compared, kept: &Compared, one_site: bool) -> Outcom
     Pair { pages, named, one_site }.outcome()
 }
 
-fn excuses_outside(names: NameRelation) -> bool {
-    names == NameRelation::Same
-}
-
 struct Pair<'p> {
     pages: [&'p Compared; 2],
     named: Named<'p>,
@@ -202,17 +212,24 @@ impl Pair<'_> {
         let (reason, difference) = match self.by_names() {
             Some(reason) => (reason, None),
             None => {
-                let difference = compare_in_pages(self.words(), self.outside());
-                (self.by_text(&difference), Some(difference))
+                let (reason, difference) = self.by_texts();
+                (reason, Some(difference))
             }
         };
         Outcome { reason, names: self.named.relation, differing_names: differing, difference }
     }
 
-    fn outside(&self) -> [&LineSet; 2] {
-        const NONE: &LineSet = &LineSet::EMPTY;
-        let excused = excuses_outside(self.named.relation);
-        self.pages.map(|page| if excused { &page.page.outside } else { NONE })
+    fn by_texts(&self) -> (Reason, Difference) {
+        let difference = compare(self.pages[0].words(), self.pages[1].words());
+        let reason = self.by_text(&difference);
+        if reason == Reason::OwnText && self.named.relation == NameRelation::Same {
+            let outside = self.pages.map(|page| &page.page.outside);
+            let excused = compare_in_pages(self.words(), outside);
+            if excused.outside != [0; 2] && self.is_excused(&excused) {
+                return (Reason::LittleDiffers, excused);
+            }
+        }
+        (reason, difference)
     }
 
     fn words(&self) -> [&Words; 2] {
@@ -299,41 +316,40 @@ impl Pair<'_> {
             return Reason::Volatile;
         }
         // Moved lines are in both texts, unless one repeats them.
-        let limits = match self.named.relation {
+        let contained = difference.containment();
+        let lacking = |side: usize| 1.0 - contained[side];
+        let [one, other] = difference.own_shares();
+        let [both, either] = match self.named.relation {
             NameRelation::Same => OWN,
             _ => OWN_OTHER_NAME,
         };
-        let excused = difference.outside.iter().any(|words| *words > 0);
-        if self.is_little(difference, [0; 2], limits)
-            || excused
-                && self.is_little(
-                    difference,
-                    difference.outside,
-                    limits.map(|limit| limit.min(OWN_EXCUSED)),
-                )
+        let most = one.max(other).max(lacking(0)).max(lacking(1));
+        if one.min(other) > both
+            || one.max(other) > either
+            || most > OWN[1]
+            || self.is_foreign(difference)
         {
-            return Reason::LittleDiffers;
+            return Reason::OwnText;
         }
-        Reason::OwnText
+        Reason::LittleDiffers
     }
 
-    /// Returns whether each page has few words that the other lacks, without `excused` words. `both` limits the smaller
-    /// share, `either` the larger.
-    fn is_little(
-        &self,
-        difference: &Difference,
-        excused: [usize; 2],
-        [both, either]: [f64; 2],
-    ) -> bool {
-        let share = |side: usize, words: usize| words as f64 / difference.words[side].max(1) as f64;
-        let own =
-            [0, 1].map(|side| difference.own[side] + difference.outside[side] - excused[side]);
-        let lacking = |side: usize| 1.0 - share(side, difference.shared + excused[side]);
-        let (one, other) = (share(0, own[0]), share(1, own[1]));
+    /// Returns whether the page is of another site and has text of its own.
+    fn is_foreign(&self, difference: &Difference) -> bool {
         let (share, least) = OWN_OTHER_SITE;
-        let foreign = !self.one_site && one > share && own[0] >= least;
-        let most = one.max(other).max(lacking(0)).max(lacking(1));
-        one.min(other) <= both && one.max(other) <= either && most <= OWN[1] && !foreign
+        !self.one_site && difference.own_shares()[0] > share && difference.own[0] >= least
+    }
+
+    /// Returns whether little is unique but lines that the other page has outside its text: extraction cut two versions
+    /// of one page differently.
+    fn is_excused(&self, difference: &Difference) -> bool {
+        let [one, other] = difference.own_shares();
+        let excused =
+            |side: usize| difference.outside[side] as f64 / difference.words[side].max(1) as f64;
+        one.min(other) <= OWN[0]
+            && one.max(other) <= OWN_EXCUSED
+            && excused(0).min(excused(1)) <= SWAPPED
+            && !self.is_foreign(difference)
     }
 
     fn cells_differ(&self) -> bool {

@@ -325,26 +325,69 @@ const STORIES: [&str; 6] = [
 
 #[test]
 fn lines_that_the_other_page_has_outside_its_text_are_excused() {
-    let text = |stories: &[&str]| [&village(), &*stories.join("\n")].join("\n");
-    let (one, other) = (&STORIES[..3], &STORIES[3..]);
-    let named = |stories: &[&str], outside: &[&str]| {
-        with_outside("Village moves to the hill", &text(stories), outside)
-    };
-    assert_eq!(reason(&named(one, &[]), &named(other, &[])), Reason::OwnText);
-    assert_eq!(reason(&named(one, &[]), &named(other, one)), Reason::OwnText, "half of it");
-    let (page, kept) = (named(one, other), named(other, one));
-    assert_eq!(reason(&page, &kept), Reason::LittleDiffers);
-    let outcome = compare_pages(&page, &kept, true);
-    assert_eq!(outcome.difference.as_ref().map(|found| found.own), Some([0, 0]));
-    let phrases = outcome.phrases(&page, &kept, ["this page", "the kept page"]);
-    let [phrase] = &phrases[..] else { panic!("{phrases:?}") };
-    assert!(
-        phrase.starts_with("outside the text of the other page, 100 words: \"the "),
-        "{phrase}"
-    );
+    let text = |stories: &[&str]| [&VILLAGE, stories].concat().join("\n");
+    let named =
+        |text: &str, outside: &[&str]| with_outside("Village moves to the hill", text, outside);
+    // One version has three stories in its text, and a line about the author that the other lacks.
+    let own =
+        "The author has written about rivers for twenty years and lives beside one of them now.";
+    let page = |outside: &[&str]| named(&text(&[own, own, &own[4..]]), outside);
+    let kept = named(&text(&STORIES[..3]), &[]);
+    assert_eq!(reason(&page(&[]), &kept), Reason::OwnText);
+    assert_eq!(reason(&page(&STORIES[..2]), &kept), Reason::LittleDiffers);
+    let outcome = compare_pages(&page(&STORIES), &kept, true);
+    let phrases = outcome.phrases(&page(&STORIES), &kept, ["this page", "the kept page"]);
+    let found = phrases.iter().any(|phrase| {
+        phrase.starts_with("outside the text of the other page, 50 words: \"the harbour of")
+    });
+    assert!(found, "{phrases:?}");
     let kinds: Vec<&str> =
-        outcome.summaries(&page, &kept).iter().map(|one| one.kind.as_str()).collect();
-    assert_eq!(kinds, ["outside-text"]);
+        outcome.summaries(&page(&STORIES), &kept).iter().map(|one| one.kind.as_str()).collect();
+    assert!(kinds.contains(&"outside-text"), "{kinds:?}");
+    // A list that both pages show beside their texts.
+    let both = named(&text(&STORIES[..3]), &STORIES);
+    assert_eq!(reason(&page(&STORIES), &both), Reason::OwnText);
+}
+
+#[test]
+fn two_pages_that_show_each_other_are_two_pages() {
+    let text = |stories: &[&str]| [&VILLAGE, stories].concat().join("\n");
+    let issue = |own: &[&str], other: &[&str]| with_outside("The weekly letter", &text(own), other);
+    let (spring, autumn) = (&STORIES[..3], &STORIES[3..]);
+    assert_eq!(reason(&issue(spring, autumn), &issue(autumn, spring)), Reason::OwnText);
+}
+
+#[test]
+fn excused_lines_hide_neither_numbers_nor_substitutions() {
+    let branch = |town: &str, numbers: [u32; 3]| {
+        let [first, second, third] = numbers;
+        [
+            format!(
+                "Our branch in {town} opens at {first} in the morning and is near the station."
+            ),
+            format!(
+                "Call {second} to reserve a table in {town} for you and for all of your friends."
+            ),
+            format!(
+                "There are {third} seats in {town}, and the kitchen cooks until late in the night."
+            ),
+        ]
+    };
+    let (leeds, york) = (branch("Leeds", [8, 5_551, 40]), branch("York", [9, 7_774, 65]));
+    let lines =
+        |lines: &[String; 3]| lines.iter().map(String::as_str).collect::<Vec<&str>>().join("\n");
+    let all: Vec<&str> = leeds.iter().chain(&york).map(String::as_str).collect();
+    let page = |own: &[String; 3], outside: &[&str]| {
+        with_outside(
+            "Our branches",
+            &format!("{}\n{}", VILLAGE[..3].join("\n"), lines(own)),
+            outside,
+        )
+    };
+    for outside in [&all[..], &all[..3], &all[3..], &[]] {
+        assert!(!reason(&page(&leeds, outside), &page(&york, &[])).same());
+        assert!(!reason(&page(&leeds, outside), &page(&york, &all)).same());
+    }
 }
 
 #[test]
@@ -360,16 +403,29 @@ fn a_text_that_is_nearly_all_outside_the_other_page_is_not_a_copy() {
 
 #[test]
 fn lines_outside_the_text_excuse_nothing_under_another_name() {
-    let named = |heading: &str, own: &[&str], outside: &[&str]| {
-        let text = [&village(), &*VILLAGE.join(" "), &*own.join("\n")].join("\n");
-        with_outside(heading, &text, outside)
-    };
-    let (one, other) = (&STORIES[..1], &STORIES[1..2]);
+    let long = [&village(), &*VILLAGE.join(" ")].join("\n");
+    let story = [&long, STORIES[0], STORIES[1]].join("\n");
     let of = |heading: &str| {
-        reason(&named("Water in the streets", one, other), &named(heading, other, one))
+        reason(&with_outside(heading, &long, &STORIES), &page("Water in the streets", &story))
     };
     assert_eq!(of("Water in the streets"), Reason::LittleDiffers);
+    let of = |heading: &str| {
+        let (one, other) = ([&story, STORIES[4]].join("\n"), [&long, STORIES[5]].join("\n"));
+        reason(&page("Water in the streets", &one), &with_outside(heading, &other, &STORIES[..5]))
+    };
     assert_eq!(of("People move to the hill as the river rises again"), Reason::OwnText);
+}
+
+#[test]
+fn more_than_half_of_a_page_that_a_name_proposed_must_be_in_the_other() {
+    let heading = "Village moves to the hill";
+    let kept = page(heading, &village());
+    for (lines, expected) in [(3, Reason::OwnText), (5, Reason::LittleDiffers)] {
+        let outcome = compare_pages(&page(heading, &VILLAGE[..lines].join("\n")), &kept, true);
+        assert_eq!(outcome.reason, Reason::LittleDiffers);
+        assert_eq!(outcome.proposed_by_name().reason, expected);
+    }
+    assert_eq!(compare_pages(&kept, &kept, true).proposed_by_name().reason, Reason::EqualText);
 }
 
 #[test]

@@ -225,6 +225,13 @@ impl Reading<'_> {
         self.texts[side]
     }
 
+    /// Returns whether only the other page has a line outside its text. What both have there is a list of the site.
+    fn is_outside(&self, side: usize, line: &Range<usize>) -> bool {
+        let (own, other) = (self.outside[side], self.outside[1 - side]);
+        let hash = self.text(side).line_hash(line.clone());
+        !other.is_empty() && other.contains(hash) && !own.contains(hash)
+    }
+
     /// Returns the lines of each text that the other text lacks, in any order.
     fn rests(&self) -> [Rest; 2] {
         let mut counts: HashMap<&[u64], [usize; 2]> = HashMap::new();
@@ -247,10 +254,7 @@ impl Reading<'_> {
                 if counts.get(key).is_some_and(|counts| *met <= counts[1 - side]) {
                     continue;
                 }
-                let elsewhere = self.outside[1 - side];
-                if !elsewhere.is_empty()
-                    && elsewhere.contains(self.text(side).line_hash(line.clone()))
-                {
+                if self.is_outside(side, &line) {
                     rest.outside.push(line);
                     continue;
                 }
