@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hapax_dedup::{BANDS, Confirm, Document, Level, Neighbour, Proposal};
+use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
 use hapax_page::comparison::{Compared, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
+use crate::candidates::list_in_words;
 use crate::lines::{ComparedTexts, DifferenceItem, Differences};
 use crate::site_counts::{SitePage, find_repeated};
 use hapax_page::sites::SiteStore;
@@ -85,15 +86,6 @@ impl ComparedTexts {
 /// Rounds a similarity to three decimals, as in the log.
 pub fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
-}
-
-/// Describes a kind of list of candidates.
-pub(crate) fn list_in_words(kind: usize) -> String {
-    match kind.checked_sub(BANDS) {
-        None => format!("sketch band {kind}"),
-        Some(0) => "an equal heading".to_owned(),
-        Some(_) => "an equal title".to_owned(),
-    }
 }
 
 /// Describes why a pair was proposed.

@@ -7,6 +7,7 @@ mod again;
 mod archive_sample;
 mod archived;
 mod calibration;
+mod candidates;
 mod canonical_state;
 mod cause;
 mod cause_report;

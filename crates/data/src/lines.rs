@@ -4,8 +4,8 @@ use hapax_page::difference::Summary;
 use serde::{Deserialize, Serialize};
 
 use crate::again::Again;
+use crate::candidates::list_in_words;
 use crate::cause::causes_of;
-use crate::comparison::list_in_words;
 use crate::kind::DuplicateKind;
 use crate::limit::SkipCause;
 use crate::reason::SkipReason;
