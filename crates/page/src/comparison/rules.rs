@@ -32,6 +32,8 @@ const OWN: [f64; 2] = [0.15, 0.7];
 const OWN_OTHER_NAME: [f64; 2] = [0.03, 0.15];
 /// Maximum share of unique text in a page that nothing but an equal name proposed.
 const OWN_BY_NAME: f64 = 0.5;
+/// Minimum number of words per run of replaced words in such a page.
+const WORDS_PER_RUN: usize = 20;
 /// Maximum share of unique text, if lines that the other page has outside its text do not count.
 const OWN_EXCUSED: f64 = 0.25;
 /// Maximum share of such lines in both texts. More of them are two pages that show each other's beginning.
@@ -143,12 +145,20 @@ impl Outcome {
         self.reason.same()
     }
 
-    /// Returns the outcome for a pair that nothing but an equal name proposed. More than half of no page may be unique:
-    /// a contact page is not a copy of each page of its name that has the same address.
+    /// Returns the outcome for a pair that nothing but an equal name proposed. Two versions of a page differ in blocks.
+    /// So at most half of each page may be unique: a contact page is not a copy of each page of its name that has the
+    /// same address. And few words may be replaced in between: reports on two towns have the same sentences.
     #[must_use]
     pub fn proposed_by_name(mut self) -> Self {
-        let shares = self.difference.as_ref().map_or([0.0; 2], Difference::own_shares);
-        if self.same() && shares.iter().any(|share| *share > OWN_BY_NAME) {
+        let Some(difference) = self.difference.as_ref().filter(|_| self.same()) else {
+            return self;
+        };
+        let replaced = |part: &&Part| matches!(part.kind, PartKind::Words | PartKind::Number);
+        let runs = difference.parts.iter().filter(replaced).count();
+        let [one, other] = difference.words;
+        if difference.own_shares().iter().any(|share| *share > OWN_BY_NAME)
+            || runs * WORDS_PER_RUN > one.min(other)
+        {
             self.reason = Reason::OwnText;
         }
         self

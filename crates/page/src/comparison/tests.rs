@@ -426,6 +426,15 @@ fn more_than_half_of_a_page_that_a_name_proposed_must_be_in_the_other() {
         assert_eq!(outcome.proposed_by_name().reason, expected);
     }
     assert_eq!(compare_pages(&kept, &kept, true).proposed_by_name().reason, Reason::EqualText);
+    // One word of each sentence, and one of all.
+    let words = ["spring", "down", "soon", "wall", "cost", "mud", "week", "dry"];
+    for (count, expected) in [(8, Reason::OwnText), (1, Reason::LittleDiffers)] {
+        let text =
+            (0..count).fold(village(), |text, at| text.replace(words[at], &format!("x{at}x")));
+        let outcome = compare_pages(&page(heading, &text), &kept, true);
+        assert_eq!(outcome.reason, Reason::LittleDiffers, "{count}");
+        assert_eq!(outcome.proposed_by_name().reason, expected, "{count}");
+    }
 }
 
 #[test]
