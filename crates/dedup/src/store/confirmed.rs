@@ -14,7 +14,8 @@ impl Store {
     /// As [`offer`](Self::offer).
     ///
     /// # Complexity
-    /// As [`offer`](Self::offer), plus at most [`MAX_COMPARED`](crate::MAX_COMPARED) comparisons.
+    /// As [`offer`](Self::offer), plus at most [`MAX_COMPARED`](crate::MAX_COMPARED) and
+    /// [`MAX_COMPARED_BY_NAME`](crate::MAX_COMPARED_BY_NAME) comparisons.
     pub fn offer_confirmed(
         &self,
         document: &Document<'_>,
@@ -53,7 +54,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::{MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
+    use crate::confirm::{MAX_COMPARED, MAX_COMPARED_BY_NAME, MAX_COMPARED_OF_ALL, Proposal};
     use crate::{Fingerprint, Options, Policy, Sketch, Store};
 
     /// Records the proposed documents and gives the same answer to each.
@@ -98,6 +99,42 @@ mod tests {
         let mut asked = Asked(Vec::new(), Some(false));
         store.confirmed_matches(&new, &mut asked).unwrap();
         assert_eq!(asked.0.len(), MAX_COMPARED_OF_ALL);
+    }
+
+    #[test]
+    fn documents_that_share_a_name_alone_are_compared_last_and_few_of_them() {
+        let store = Store::in_memory(Options::default()).unwrap();
+        // Sets that share two fifths of their shingles have a similarity of a fourth, and mostly no band in common.
+        let set = |number: u64| (0..80).chain(1_000 * (number + 1)..1_000 * (number + 1) + 120);
+        let sketch = |number| Sketch::from_hashes(set(number).map(crate::mix64)).unwrap();
+        fn named(key: &[u8], number: u64, sketch: Sketch, name: u64) -> Document<'_> {
+            let fingerprint = Fingerprint::from_bits(crate::mix64(number));
+            let names = [name, 0];
+            Document { sketch: Some(sketch), tokens: 900, names, ..Document::new(key, fingerprint) }
+        }
+        let new = sketch(0);
+        let shares = |other: &Sketch| new.bands().iter().zip(other.bands()).any(|(a, b)| *a == b);
+        let alone: Vec<u64> = (1..200)
+            .filter(|number| !shares(&sketch(*number)) && new.similarity(&sketch(*number)) > 0.2)
+            .take(crate::MAX_NAMED)
+            .collect();
+        assert_eq!(alone.len(), crate::MAX_NAMED);
+        for number in alone {
+            let key = number.to_le_bytes();
+            store.insert(&named(&key, number, sketch(number), 5), None).unwrap();
+        }
+        let copies = MAX_COMPARED as u64 + 2;
+        let first = crate::MAX_NAMED as u64;
+        for number in first..first + copies {
+            let key = number.to_le_bytes();
+            store.insert(&named(&key, number + 900, new, number + 50), None).unwrap();
+        }
+        let mut asked = Asked(Vec::new(), Some(false));
+        store.first_confirmed(&named(b"new", 777, new, 5), &mut asked).unwrap();
+        let (copies, named) = asked.0.split_at(MAX_COMPARED);
+        assert!(copies.iter().all(|id| *id >= first), "{asked:?}", asked = asked.0);
+        assert_eq!(named.len(), MAX_COMPARED_BY_NAME);
+        assert!(named.iter().all(|id| *id < first), "{asked:?}", asked = asked.0);
     }
 
     #[test]

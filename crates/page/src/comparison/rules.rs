@@ -344,7 +344,7 @@ impl Pair<'_> {
         Reason::LittleDiffers
     }
 
-    /// Returns whether the page is of another site and has text of its own.
+    /// Returns whether the page is on another site and has unique text.
     fn is_foreign(&self, difference: &Difference) -> bool {
         let (share, least) = OWN_OTHER_SITE;
         !self.one_site && difference.own_shares()[0] > share && difference.own[0] >= least
