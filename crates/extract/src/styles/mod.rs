@@ -389,7 +389,7 @@ mod tests {
             );
             assert_eq!(hidden(&page), wanted, "{css}");
         }
-        // A rule that shows is kept after any number of others for its class.
+        // A rule that shows elements is never dropped, however many rules its class has.
         let hides: String = (0..9).map(|n| format!(".a{n} .x{{display:none}}")).collect();
         let page = |shows: &str| {
             format!("<style>{hides}{shows}</style><main class=a0><p id=1 class=x>a</main>")
