@@ -10,7 +10,7 @@ use crate::blocks::{Page, RawBlock};
 use crate::headings::keep_headings;
 use crate::measure::{Measure, measure};
 use crate::model::model;
-use crate::others::{comments, is_article, other_stories};
+use crate::others::{authors, comments, is_article, notices, other_stories};
 use crate::page_type::is_forum;
 use crate::stop_lists::StopList;
 use crate::tables::keep_as_one;
@@ -134,6 +134,13 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
             let without = keep_but(&more);
             if is_article(page, votes, &without) {
                 (barred, keep) = (more, without);
+            }
+        }
+        for boxes in [notices(page, votes), authors(page, votes, &keep)].into_iter().flatten() {
+            let without: Vec<bool> = keep.iter().zip(&boxes).map(|(a, b)| *a && !b).collect();
+            if !page.kinds.list && is_article(page, votes, &without) {
+                barred.iter_mut().zip(boxes).for_each(|(barred, boxed)| *barred |= boxed);
+                keep = without;
             }
         }
     }

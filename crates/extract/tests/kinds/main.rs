@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on ends")]
 
+mod boxes;
 mod code;
 mod faq;
 mod lists;

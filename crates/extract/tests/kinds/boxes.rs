@@ -1,0 +1,113 @@
+//! Boxes beside an article: about its author, about personal data, and recommended pages.
+
+use super::{PROSE, keeps, page};
+
+const BIO: &str = "Ada Moss studied history in two cities and has written about harbours, bridges and the people who \
+     build them for more than twenty years. She lives in an old lighthouse with three cats and no telephone.";
+const NOTICE: &str = "The controller of your personal data is Harbour Notes Ltd. Your data are processed until you \
+     withdraw your consent, and you have the right to access, correct and erase them at any time.";
+const TITLES: [&str; 6] = [
+    "Ten lighthouses that nobody visits",
+    "Why the market moved to the square",
+    "A map of all the wells in the valley",
+    "How to read the sign on an old boat",
+    "The bridge that was built twice",
+    "Seven walks along the frozen canal",
+];
+
+fn article() -> String {
+    let paragraphs: String = PROSE[..4].iter().map(|text| format!("<p>{text}</p>")).collect();
+    format!("<h1>Notes from the harbour</h1>{paragraphs}")
+}
+
+/// A list of `count` titles with sources and buttons to share them.
+fn titles(count: usize) -> String {
+    let entry = |title: &&str| {
+        format!(
+            "<div class=entry><h3>{title}</h3><div class=keys><span>News</span><span>Harbour</span></div>\
+             <div>5 hours ago</div><div>58261 replies</div><ul><li>by mail</li><li>by text</li></ul></div>"
+        )
+    };
+    TITLES.iter().cycle().take(count).map(entry).collect()
+}
+
+#[test]
+fn a_box_about_the_author_is_no_text() {
+    for names in [
+        "class=author-bio",
+        "class='box shaded author-box'",
+        "class=AuthorBio",
+        "class=about-author",
+        "class=aboutTheAuthor",
+        "class=post__author-info",
+        "id=authorbox",
+        "class=author_description",
+        "class='author-card card'",
+        "class=author-profile",
+    ] {
+        let bio = format!("<div {names}><b>Ada Moss</b><p>{BIO}</p></div>");
+        for body in [
+            format!("<article>{}{bio}</article>", article()),
+            format!("<main><article>{}</article>{bio}</main>", article()),
+            format!("<div class=content>{}<h3>About the author</h3>{bio}</div>", article()),
+        ] {
+            keeps(&page("Notes from the harbour", &body), &PROSE[..4], &["studied history in two"]);
+        }
+    }
+}
+
+#[test]
+fn a_notice_about_personal_data_beside_an_article_is_no_text() {
+    for names in
+        ["class=newsletter_rodo_text", "id=gdpr-info", "class='box dsgvo'", "class=consentBanner"]
+    {
+        let body =
+            format!("<div class=content>{}<div {names}><p>{NOTICE}</p></div></div>", article());
+        keeps(&page("Notes from the harbour", &body), &PROSE[..4], &["The controller of your"]);
+    }
+}
+
+#[test]
+fn recommended_pages_beside_an_article_are_no_text() {
+    for names in [
+        "class=post_recommend_news",
+        "id=recommended",
+        "class='grid relatedPosts'",
+        "class=trending",
+    ] {
+        let body =
+            format!("<div class=content>{}<div {names}>{}</div></div>", article(), titles(40));
+        keeps(&page("Notes from the harbour", &body), &PROSE[..4], &TITLES);
+    }
+}
+
+#[test]
+fn boxes_that_are_the_page_are_text() {
+    let heading = "<h1>Ada Moss</h1>";
+    let bio = format!("<p>{BIO}</p><p>{}</p><p>{}</p>", PROSE[0], PROSE[1]);
+    let own = [BIO, PROSE[0], PROSE[1]];
+    for body in [
+        // The page about an author.
+        format!("<div class=author-bio>{heading}{bio}</div><p>{}</p>", PROSE[2]),
+        format!("{heading}<div class=author-bio>{bio}</div>"),
+        format!(
+            "{heading}<div class=author-bio>{bio}</div><h2>Her articles</h2><div>{}</div>",
+            titles(6)
+        ),
+        // Names of persons, and words that only look like the names of such boxes.
+        format!("<article class='post author-ada box'>{heading}{bio}</article>"),
+        format!("{heading}<div class='author ada'><div class=box>{bio}</div></div>"),
+        format!("{heading}<div class=profile-bio>{bio}</div>"),
+        // The privacy policy.
+        format!("<div class=gdpr-policy><h1>Privacy</h1>{bio}</div>"),
+    ] {
+        keeps(&page("Ada Moss", &body), &own, &[]);
+    }
+    // The authors of a magazine.
+    let authors: String = PROSE
+        .iter()
+        .map(|text| format!("<div class=author-card><h3>Somebody</h3><p>{text}</p></div>"))
+        .collect();
+    let body = format!("<h1>Who writes here</h1><p>{BIO}</p>{authors}");
+    keeps(&page("Who writes here", &body), &PROSE, &[]);
+}
