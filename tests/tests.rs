@@ -62,6 +62,8 @@ mod takeover;
 
 mod endless_templates;
 mod traps;
+// Sites whose pages repeat under new URLs of any form.
+mod repetitive_sites;
 
 mod webzoo;
 // tdmrep.json of a host.

@@ -16,7 +16,7 @@ const MOST: usize = 3 * PAGES as usize + 100;
 pub(crate) const ANSWER: Duration = Duration::from_millis(30);
 
 /// A unique number in 8 hexadecimal digits.
-fn fresh() -> String {
+pub(crate) fn fresh() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = NEXT.fetch_add(1, SeqCst).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     format!("{:08x}", number >> 32)
@@ -37,7 +37,7 @@ pub(crate) fn number(name: &str) -> Option<u64> {
 }
 
 /// Crawls a site: `page_at` returns the page of a path, and `link` the address of a page.
-fn crawled(
+pub(crate) fn crawled(
     name: &str,
     page_at: impl Fn(&str) -> Option<u64> + Send + Sync + 'static,
     link: impl Fn(u64) -> String + Send + Sync + 'static,

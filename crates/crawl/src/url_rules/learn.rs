@@ -25,6 +25,10 @@ const OF_FEW: u32 = 16;
 const VALUES: usize = 8;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
+/// Number of duplicates after each other from which on further URLs of a site are not requested, whatever they look like.
+const IN_A_ROW: u32 = 100;
+/// The duplicates in a row must be at least this share of the host's pages.
+const SHARE_IN_A_ROW: u64 = 2;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
 const MAX_QUERIES: usize = 4;
@@ -95,6 +99,10 @@ pub(super) struct Learning {
     queries: HashMap<u64, Vec<Address>>,
     /// The first kept pages.
     pages: Vec<Url>,
+    /// Number of duplicates of the site's own pages since the last page that was kept.
+    in_a_row: u32,
+    /// Number of times that a rule about whole URLs was contradicted. Each doubles the number of duplicates it requires.
+    contradicted: u32,
 }
 
 fn hash(texts: &[&str]) -> u64 {
@@ -144,6 +152,16 @@ impl Learning {
         learnt
     }
 
+    /// Counts a duplicate of another page of the site, on a host with this number of pages. Returns the evidence for a rule
+    /// about whole URLs if there is enough.
+    pub(super) fn repeated(&mut self, host_pages: u64) -> Option<Evidence> {
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        let needed = IN_A_ROW.saturating_mul(1 << self.contradicted.min(20));
+        let enough = self.in_a_row >= needed
+            && u64::from(self.in_a_row).saturating_mul(SHARE_IN_A_ROW) >= host_pages;
+        enough.then(|| Evidence { alone: self.in_a_row, ..Evidence::default() })
+    }
+
     /// Adds a duplicate of which several parts differ. They are learnt if no two kept pages differ in these parts only.
     fn parts_together(
         &mut self,
@@ -183,6 +201,7 @@ impl Learning {
 
     /// Adds a kept page. `stripped` is its address without the parameters and empty segments that have a rule.
     pub(super) fn kept(&mut self, url: &Url, stripped: &Address) {
+        self.in_a_row = 0;
         if self.pages.len() < MAX_PAGES {
             self.pages.push(url.clone());
         }
@@ -257,6 +276,10 @@ impl Learning {
 
     /// Resets the evidence of a part after its rule was contradicted.
     pub(super) fn contradicted(&mut self, part: &Part) {
+        if *part == Part::Whole {
+            self.contradicted = self.contradicted.saturating_add(1);
+            return;
+        }
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };
         self.together.retain(|parts, _| !parts.contains(part));
@@ -284,11 +307,12 @@ impl Rule {
         self.left_out >= self.due
     }
 
-    /// Records a sample: the next one is due at twice the number of excluded URLs. A sample of several rules counts
-    /// for those that are at least halfway to the next one.
-    pub(super) fn sampled(&mut self) {
+    /// Records a sample: the next one is due at twice the number of excluded URLs, of whole URLs at one and a half times. A
+    /// sample of several rules counts for those that are at least halfway to the next one.
+    pub(super) fn sampled(&mut self, part: &Part) {
         if 2 * self.left_out >= self.due {
-            self.due = 2 * self.left_out.max(FIRST_SAMPLE);
+            let last = self.left_out.max(FIRST_SAMPLE);
+            self.due = last + if *part == Part::Whole { last / 2 } else { last };
         }
     }
 }
@@ -361,6 +385,24 @@ mod tests {
         let mut others = kept.clone();
         others.push(page(0, "//"));
         assert_eq!(learnt(&others, duplicates()), [""; 0]);
+    }
+
+    #[test]
+    fn only_duplicates_for_a_long_time_are_enough_and_each_contradiction_doubles_it() {
+        let mut learning = Learning::default();
+        let repeated = |learning: &mut Learning, times: u32, host_pages: u64| -> bool {
+            (0..times).fold(false, |_, _| learning.repeated(host_pages).is_some())
+        };
+        assert!(!repeated(&mut learning, IN_A_ROW - 1, 200));
+        assert!(!repeated(&mut learning, 1, 201), "less than half of the host's pages");
+        assert!(repeated(&mut learning, 1, 202));
+        learning.contradicted(&Part::Whole);
+        learning.kept(&Url::parse("http://a.example/p").unwrap(), &address("http://a.example/p"));
+        assert!(!repeated(&mut learning, 2 * IN_A_ROW - 1, 202));
+        assert_eq!(learning.repeated(202).map(|evidence| evidence.alone), Some(2 * IN_A_ROW));
+        // A kept page begins the count again.
+        learning.kept(&Url::parse("http://a.example/q").unwrap(), &address("http://a.example/q"));
+        assert!(!repeated(&mut learning, 1, 1));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! evidence that they do. With enough evidence for a part, the crawl requests one URL of each group that differs in
 //! that part only: the first one that it finds, unchanged.
 //!
+//! If nothing but duplicates comes for a long time and no part is learnt, no further URL of the site is requested.
+//!
 //! Samples of the other URLs are still requested, at exponentially growing distances. A sample that is not a
 //! duplicate removes the rule. Then the excluded URLs are queued again, and links are read again from the archive.
 //! Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
@@ -21,7 +23,7 @@ use hapax_frontier::Frontier;
 use hapax_url::registrable_site;
 use url::Url;
 
-use self::learn::{Learning, Rule, SiteRules};
+use self::learn::{Evidence, Learning, Rule, SiteRules};
 use self::parts::Address;
 pub(crate) use self::parts::Part;
 use crate::error::Result;
@@ -167,14 +169,14 @@ impl UrlRules {
         Ok(sites.into_values().collect())
     }
 
-    /// Adds a duplicate as evidence.
+    /// Adds a duplicate as evidence. Its host has `host_pages`.
     ///
     /// # Errors
     /// An error of the frontier.
     pub(crate) fn saw_duplicate(
         &self,
         frontier: &dyn Frontier,
-        url: &Url,
+        (url, host_pages): (&Url, u64),
         kept: (&Url, u64),
     ) -> Result<()> {
         let (Some(mut address), Some(mut other)) = (Address::of(url), Address::of(kept.0)) else {
@@ -191,6 +193,15 @@ impl UrlRules {
         if address.site != other.site {
             return Ok(());
         }
+        let site = address.site.clone();
+        let is_known = state.rules.get(&site).is_some_and(|rules| rules.contains_key(&Part::Whole));
+        if let Some(evidence) = state.learn(&site, |learning| learning.repeated(host_pages))
+            && !is_known
+        {
+            state.add_rules(frontier, &site, vec![(Part::Whole, evidence)], (&other, kept.0))?;
+            self.any.store(true, Relaxed);
+            return Ok(());
+        }
         let Some(mut differing) = address.differing(&other) else {
             return match state.rules.get(&address.site) {
                 Some(rules) => claim(frontier, &other, kept.0, rules),
@@ -203,7 +214,6 @@ impl UrlRules {
                 differing.parts.clear();
             }
         }
-        let site = address.site.clone();
         let learnt = match differing.parts.is_empty() {
             true => Vec::new(),
             false => {
@@ -216,28 +226,9 @@ impl UrlRules {
                 None => Ok(()),
             };
         }
-        let rules = state.rules.entry(site.clone()).or_default();
-        let before = rules.len();
-        for (part, evidence) in learnt {
-            if rules.len() < MAX_RULES {
-                tracing::info!(
-                    "{site}: {part} does not change the page: {} of {} pages were duplicates",
-                    evidence.alone + evidence.together,
-                    evidence.alone + evidence.together + evidence.others + evidence.unclear
-                );
-                rules.insert(part, Rule::new(evidence));
-            }
-        }
-        remember(frontier, &site, rules);
+        state.add_rules(frontier, &site, learnt, (&other, kept.0))?;
         self.any.store(true, Relaxed);
-        if rules.len() > before {
-            for page in state.learning.get(&site).map_or(&[][..], Learning::pages) {
-                if let Some(address) = Address::of(page) {
-                    claim(frontier, &address, page, rules)?;
-                }
-            }
-        }
-        claim(frontier, &other, kept.0, rules)
+        Ok(())
     }
 
     /// Records that a URL has no page, so that an equivalent URL may be requested.
@@ -307,13 +298,9 @@ impl UrlRules {
         all.into_iter()
             .map(|((site, part), (count, example))| {
                 let rule = state.rules.get(site).and_then(|rules| rules.get(part));
-                let evidence = rule.map_or(String::new(), |rule| {
-                    let pages = rule.evidence.alone + rule.evidence.together;
-                    format!(" ({pages} duplicates differ from the kept page in it)")
-                });
-                let detail = format!(
-                    "{count} URLs of {site} were not requested: {part} does not change the page{evidence}"
-                );
+                let evidence = rule.map(|rule| rule.evidence.clone()).unwrap_or_default();
+                let reason = reason(part, &evidence);
+                let detail = format!("{count} URLs of {site} were not requested: {reason}");
                 let rule = format!("learnt {site}: {part}");
                 LeftOut { example: example.clone(), count: *count, rule, detail }
             })
@@ -322,6 +309,33 @@ impl UrlRules {
 }
 
 impl State {
+    /// Adds rules of a site, and makes its kept pages the ones that are requested; `kept` is one of them.
+    fn add_rules(
+        &mut self,
+        frontier: &dyn Frontier,
+        site: &str,
+        learnt: Vec<(Part, Evidence)>,
+        kept: (&Address, &Url),
+    ) -> Result<()> {
+        let rules = self.rules.entry(site.to_owned()).or_default();
+        let before = rules.len();
+        for (part, evidence) in learnt {
+            if rules.len() < MAX_RULES {
+                tracing::info!("{site}: {}", reason(&part, &evidence));
+                rules.insert(part, Rule::new(evidence));
+            }
+        }
+        remember(frontier, site, rules);
+        if rules.len() > before {
+            for page in self.learning.get(site).map_or(&[][..], Learning::pages) {
+                if let Some(address) = Address::of(page) {
+                    claim(frontier, &address, page, rules)?;
+                }
+            }
+        }
+        claim(frontier, kept.0, kept.1, rules)
+    }
+
     /// Counts a URL that these parts exclude. Returns whether it is a sample, which is requested.
     fn is_sample(&mut self, site: &str, parts: &[Part], url: &Url) -> bool {
         let Some(rules) = self.rules.get_mut(site) else { return true };
@@ -331,7 +345,7 @@ impl State {
         }
         if is_due {
             for part in parts {
-                rules.get_mut(part).into_iter().for_each(Rule::sampled);
+                rules.get_mut(part).into_iter().for_each(|rule| rule.sampled(part));
             }
             return true;
         }
@@ -368,6 +382,19 @@ fn claim(frontier: &dyn Frontier, address: &Address, url: &Url, rules: &SiteRule
         frontier.note(&identity, FIRST, url.as_str().into());
     }
     Ok(())
+}
+
+/// Says why URLs are excluded.
+fn reason(part: &Part, evidence: &Evidence) -> String {
+    let pages = evidence.alone + evidence.together;
+    match part {
+        Part::Whole => {
+            format!("the last {pages} pages of the site were duplicates of its other pages")
+        }
+        part => format!(
+            "{part} does not change the page ({pages} duplicates differ from the kept page in it)"
+        ),
+    }
 }
 
 fn remember(frontier: &dyn Frontier, site: &str, rules: &SiteRules) {

@@ -132,7 +132,11 @@ impl Writer {
         match other {
             Some((other, id)) => {
                 if let Ok(other) = Url::parse(&other) {
-                    self.url_rules.saw_duplicate(&*self.frontier, url, (&other, id))?;
+                    // A recrawl requests known duplicates again.
+                    let is_recrawl = self.committer.look.on;
+                    let pages =
+                        if is_recrawl { u64::MAX } else { self.stats.host_pages(&host_key(url)) };
+                    self.url_rules.saw_duplicate(&*self.frontier, (url, pages), (&other, id))?;
                 }
             }
             // In a recrawl a page may have changed since its copies were excluded.

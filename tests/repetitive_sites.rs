@@ -1,0 +1,115 @@
+//! Sites whose pages repeat under ever new URLs of a form that no rule knows.
+
+use std::sync::Arc;
+
+use crate::helpers::plain;
+use crate::support::{Bench, Server, code, html, missing, prose, text};
+use crate::traps::{ANSWER, crawled, ended, fresh, number, page};
+
+/// A unique word of letters.
+fn word() -> String {
+    fresh().bytes().map(|digit| char::from(b'a' + digit % 23)).collect()
+}
+
+#[test]
+fn new_urls_of_any_form_end() {
+    type Form = (&'static str, fn(&str) -> Option<u64>, fn(u64) -> String);
+    let forms: [Form; 6] = [
+        (
+            "a parameter whose name is a new word",
+            |path| number(path.strip_prefix('/')?.split('?').next()?),
+            |to| format!("/p{to}?{}={}", word(), fresh()),
+        ),
+        (
+            "a token within a value",
+            |path| number(path.strip_prefix("/item?id=")?.split('-').next()?),
+            |to| format!("/item?id=p{to}-{}", fresh()),
+        ),
+        (
+            "a word without a separator",
+            |path| number(path.strip_prefix('/')?.split('x').next()?),
+            |to| format!("/p{to}x{}", word()),
+        ),
+        (
+            "a title of many words",
+            |path| number(path.rsplit('-').next()?),
+            |to| format!("/{}-of-{}-and-{}-p{to}", word(), word(), word()),
+        ),
+        (
+            "folders that grow",
+            |path| number(path.trim_end_matches('/').rsplit('/').next()?),
+            |to| format!("p{to}/"),
+        ),
+        (
+            "three random words of a value",
+            |path| number(path.split("/q/").nth(1)?.split(':').nth(2)?),
+            |to| format!("/q/{}:{}:p{to}:{}", word(), word(), word()),
+        ),
+    ];
+    for (name, page_at, link) in forms {
+        crawled(name, page_at, link);
+    }
+}
+
+#[test]
+fn the_log_says_how_often_a_site_repeated_itself() {
+    let server = Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => plain(""),
+            "/" => page(0, |to| format!("/p{to}x{}", word())),
+            _ => match number(path.trim_start_matches('/').split('x').next().unwrap()) {
+                Some(number) => page(number, |to| format!("/p{to}x{}", word())),
+                None => missing(),
+            },
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended("words", &bench, &server, &output);
+    let lines = bench.log("skipped.jsonl");
+    let line = lines.iter().find(|line| line["reason"] == "dust-rule").unwrap();
+    let rule = line["rule"].as_str().unwrap();
+    assert!(rule.starts_with("learnt 127.0.0.1:") && rule.ends_with(": further URLs"), "{rule}");
+    let detail = line["detail"].as_str().unwrap();
+    assert!(detail.ends_with("pages of the site were duplicates of its other pages"), "{detail}");
+    // The rule is still in force, except for the seed and for samples.
+    let asked = server.asked_all().len();
+    let seed = server.url(&format!("/p3x{}", word()));
+    let output = bench.crawl(std::slice::from_ref(&seed), &["--max-pages", "1000"]);
+    assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
+    let again = server.asked_all().split_off(asked);
+    assert!(again.iter().any(|path| seed.ends_with(path)) && again.len() <= 25, "{again:?}");
+}
+
+#[test]
+fn new_pages_behind_many_duplicates_are_found() {
+    // Two hundred copies of thirty pages, each with a link to a new page.
+    let copies = 200;
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => plain(""),
+            "/" => {
+                let links = (0..copies).map(|n| format!("<a href=/copy/{}{n}>a copy</a> ", word()));
+                html(format!("<p>{}</p>{}", prose(7, 9), links.collect::<String>()))
+            }
+            _ => {
+                let digits: String = path.chars().filter(char::is_ascii_digit).collect();
+                let Ok(n) = digits.parse::<u64>() else { return missing() };
+                match path.starts_with("/copy/") {
+                    true => html(format!(
+                        "<h1>Page {}</h1><p>{}</p><a href=/n{n}>new</a>",
+                        n % 30,
+                        prose(100 + n % 30, 9)
+                    )),
+                    false => html(format!("<h1>New {n}</h1><p>{}</p>", prose(1000 + n, 9))),
+                }
+            }
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stdout));
+    assert_eq!(bench.kept().len() as u64, 1 + 30 + copies);
+}
