@@ -7,6 +7,7 @@
 use url::Url;
 
 use crate::blocks::{Page, RawBlock};
+use crate::gaps::{InGap, keep_gaps};
 use crate::headings::keep_headings;
 use crate::measure::{Measure, measure};
 use crate::model::model;
@@ -145,19 +146,27 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
         }
     }
     keep_as_one(page, votes, &barred, expected, &mut keep);
-    keep_headings(page, votes, &barred, &mut keep);
-    let confidence = model.expected_f1(&keep, scores, &sizes);
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
+    let reason = |at: usize| match votes.reasons.get(at).copied() {
+        None | Some(Reason::Text) => why(page, votes, &named, at),
+        Some(voted) => voted,
+    };
+    let chance =
+        |at: usize| scores.get(at).map_or(0.0, |score| model.chance(*score) as f32 / 65_536.0);
+    let in_gap = |at: usize| match reason(at) {
+        Reason::Hidden => InGap::Hidden,
+        Reason::Unlike if barred.get(at) != Some(&true) => InGap::Unlike(chance(at).into()),
+        _ if page.blocks.get(at).is_some_and(|block| block.styled) => InGap::Hidden,
+        _ => InGap::Other,
+    };
+    keep_gaps(in_gap, &mut keep);
+    keep_headings(page, votes, &barred, &mut keep);
+    let confidence = model.expected_f1(&keep, scores, &sizes);
     let mut choices = Vec::with_capacity(keep.len());
-    for (at, (keep, score)) in keep.into_iter().zip(scores).enumerate() {
-        let voted = votes.reasons.get(at).copied().unwrap_or(Reason::Text);
-        let reason = match (keep, voted) {
-            (true, _) => Reason::Text,
-            (false, Reason::Text) => why(page, votes, &named, at),
-            (false, voted) => voted,
-        };
-        choices.push(Choice { reason, chance: model.chance(*score) as f32 / 65_536.0 });
+    for (at, keep) in keep.into_iter().enumerate() {
+        let reason = if keep { Reason::Text } else { reason(at) };
+        choices.push(Choice { reason, chance: chance(at) });
     }
     Chosen { choices, confidence }
 }

@@ -21,6 +21,7 @@ mod fold;
 mod folded;
 mod foreign;
 mod frequency;
+mod gaps;
 mod headings;
 mod kinds;
 mod lang;
