@@ -1,4 +1,5 @@
-//! Parts of a page that other people wrote, or that belong to other pages: comments, and stories below the article.
+//! Parts of a page that other people wrote, or that belong to other pages: comments, stories below the article, boxes about
+//! its author, notices, and lists of recommended pages.
 
 use std::collections::HashMap;
 
