@@ -113,3 +113,53 @@ fn new_pages_behind_many_duplicates_are_found() {
     assert_eq!(code(&output), 0, "{}", text(&output.stdout));
     assert_eq!(bench.kept().len() as u64, 1 + 30 + copies);
 }
+
+#[test]
+fn several_views_of_a_calendar_end() {
+    let date = |at: i64| {
+        let (year, month, day) =
+            (2026 + at.div_euclid(336), at.rem_euclid(336) / 28, at.rem_euclid(28));
+        format!("{year}-{:02}-{:02}", month + 1, day + 1)
+    };
+    let days = |text: &str| -> Option<i64> {
+        let mut parts = text.split('-').map(|part| part.parse::<i64>().ok());
+        let [year, month, day] = [parts.next()??, parts.next()??, parts.next()??];
+        Some((year - 2026) * 336 + (month - 1) * 28 + day - 1)
+    };
+    let views = [("month", 28), ("week", 7), ("day", 1), ("agenda", 14)];
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            if path == "/robots.txt" {
+                return plain("");
+            }
+            let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+            match parts[..] {
+                ["cal", view, at] => {
+                    let step = views.iter().find(|(name, _)| *name == view);
+                    let (Some((_, step)), Some(at)) = (step, days(at)) else { return missing() };
+                    let others = views
+                        .map(|(name, _)| format!("<a href=/cal/{name}/{}>{name}</a> ", date(at)));
+                    html(format!(
+                        "<title>Events of {0}</title><h1>Events, {view} of {0}</h1><p>There are no events here. Please \
+                         choose another date or ask in the office.</p><a href=/cal/{view}/{1}>before</a> \
+                         <a href=/cal/{view}/{2}>after</a> {3}",
+                        date(at),
+                        date(at - step),
+                        date(at + step),
+                        others.concat()
+                    ))
+                }
+                _ => {
+                    let mut page = page(number(parts[0]).unwrap_or(0), |to| format!("/p{to}"));
+                    page.body
+                        .extend(format!("<a href=/cal/month/{}>calendar</a>", date(90)).bytes());
+                    page
+                }
+            }
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended("views", &bench, &server, &output);
+}

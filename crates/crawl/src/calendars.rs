@@ -19,6 +19,10 @@ use crate::patterns::LeftOut;
 const NOTE: &str = "calendar-2";
 /// Number of empty pages of a calendar of which all links are followed.
 const EMPTY: u32 = 48;
+/// The same for a calendar of a site that has other calendars with many empty pages, such as its weeks and days.
+const FURTHER: u32 = 12;
+/// The number for a calendar is smaller by one for each two empty pages of the site's other calendars.
+const OF_OTHERS: u32 = 2;
 /// The same for each page of it with another text.
 const FOR_EACH_OTHER: u32 = 3;
 /// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day. Pages that repeat a
@@ -55,8 +59,10 @@ impl Calendar {
         is_empty
     }
 
-    fn has_enough(&self) -> bool {
-        self.empty > EMPTY.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
+    /// Returns whether it had enough empty pages. `elsewhere` is the number of them in other calendars of the site.
+    fn has_enough(&self, elsewhere: u32) -> bool {
+        let followed = EMPTY.saturating_sub(elsewhere / OF_OTHERS).max(FURTHER);
+        self.empty > followed.saturating_add(self.others.saturating_mul(FOR_EACH_OTHER))
     }
 
     fn note(&self) -> Vec<u8> {
@@ -85,7 +91,9 @@ fn note_key(site: &str, url: u64) -> String {
 pub(crate) struct Calendars {
     /// By site and URL without dates.
     calendars: HashMap<(String, u64), Calendar>,
-    /// The same: number of links that this run did not follow, with an example.
+    /// Number of empty pages that this run has met, by site.
+    empty: HashMap<String, u32>,
+    /// By site and URL without dates: number of links that this run did not follow, with an example.
     left_out: HashMap<(String, u64), (u64, Url)>,
 }
 
@@ -93,6 +101,7 @@ impl Calendars {
     fn calendar(&mut self, frontier: &dyn Frontier, site: &str, url: u64) -> Result<&mut Calendar> {
         if self.calendars.len() >= MAX_CALENDARS {
             self.calendars.clear();
+            self.empty.clear();
         }
         Ok(match self.calendars.entry((site.to_owned(), url)) {
             MapEntry::Occupied(known) => known.into_mut(),
@@ -118,6 +127,8 @@ impl Calendars {
         let calendar = self.calendar(frontier, &page.site, url)?;
         if calendar.add(text) {
             frontier.note(&note_key(&page.site, url), NOTE, calendar.note());
+            let of_site = self.empty.entry(page.site.clone()).or_default();
+            *of_site = of_site.saturating_add(1);
         }
         Ok(())
     }
@@ -128,21 +139,29 @@ impl Calendars {
     /// An error of the frontier.
     pub(crate) fn has_enough(&mut self, frontier: &dyn Frontier, page: &PageWork) -> Result<bool> {
         let Some(Dateless { url, text: Some(text) }) = page.dateless else { return Ok(false) };
+        let of_site = self.empty.get(&page.site).copied().unwrap_or(0);
         let calendar = self.calendar(frontier, &page.site, url)?;
-        Ok(calendar.is_empty(Some(text)) && calendar.has_enough())
+        let elsewhere = of_site.saturating_sub(calendar.empty);
+        Ok(calendar.is_empty(Some(text)) && calendar.has_enough(elsewhere))
     }
 
-    /// Returns whether a link of an empty page leads to another page of its calendar, and counts it.
+    /// Returns whether a link of an empty page leads to another page of its calendar, or of another calendar of the site that
+    /// had enough, and counts it.
     pub(crate) fn leaves_out(&mut self, page: &PageWork, link: &Url) -> bool {
         let Some(dateless) = page.dateless else { return false };
-        let is_sibling = link != &page.url
-            && url_without_dates(link) == Some(dateless.url)
-            && registrable_site(link) == page.site;
-        if is_sibling && self.left_out.len() < MAX_CALENDARS {
-            let key = (page.site.clone(), dateless.url);
+        if link == &page.url || registrable_site(link) != page.site {
+            return false;
+        }
+        let Some(url) = url_without_dates(link) else { return false };
+        let key = (page.site.clone(), url);
+        let of_site = self.empty.get(&page.site).copied().unwrap_or(0);
+        let had_enough =
+            |calendar: &Calendar| calendar.has_enough(of_site.saturating_sub(calendar.empty));
+        let leaves = url == dateless.url || self.calendars.get(&key).is_some_and(had_enough);
+        if leaves && self.left_out.len() < MAX_CALENDARS {
             self.left_out.entry(key).or_insert_with(|| (0, link.clone())).0 += 1;
         }
-        is_sibling
+        leaves
     }
 
     /// Returns the links that this run did not follow, by calendar.
@@ -174,15 +193,24 @@ mod tests {
         assert!(!calendar.add(Some(1)), "the first");
         let empty = |calendar: &mut Calendar, times: u32| {
             (0..times).for_each(|_| assert!(calendar.add(Some(1))));
-            calendar.has_enough()
+            calendar.has_enough(0)
         };
         assert!(!empty(&mut calendar, EMPTY + FOR_EACH_OTHER));
         assert!(empty(&mut calendar, 1));
         assert!(!calendar.add(None) && !calendar.add(Some(2)));
-        assert!(!calendar.has_enough());
+        assert!(!calendar.has_enough(0));
         assert!(!empty(&mut calendar, 2 * FOR_EACH_OTHER - 1));
         assert!(empty(&mut calendar, 1));
         assert_eq!(Calendar::read(&calendar.note()), Some(calendar));
+    }
+
+    #[test]
+    fn further_calendars_of_a_site_have_fewer_empty_pages() {
+        let with = |empty: u32| Calendar { empty, ..Calendar::default() };
+        for (elsewhere, most) in [(0, 48), (1, 48), (48, 24), (72, 12), (1_000, 12)] {
+            assert!(!with(most).has_enough(elsewhere), "{elsewhere}");
+            assert!(with(most + 1).has_enough(elsewhere), "{elsewhere}");
+        }
     }
 
     #[test]
