@@ -70,9 +70,12 @@ fn the_log_says_how_often_a_site_repeated_itself() {
     let lines = bench.log("skipped.jsonl");
     let line = lines.iter().find(|line| line["reason"] == "dust-rule").unwrap();
     let rule = line["rule"].as_str().unwrap();
-    assert!(rule.starts_with("learnt 127.0.0.1:") && rule.ends_with(": further URLs"), "{rule}");
+    assert!(rule.contains(": further URLs of 127.0.0.1:"), "{rule}");
     let detail = line["detail"].as_str().unwrap();
-    assert!(detail.ends_with("pages of the site were duplicates of its other pages"), "{detail}");
+    assert!(
+        detail.ends_with("duplicates of pages of the site, with links to new URLs"),
+        "{detail}"
+    );
     // The rule is still in force, except for the seed and for samples.
     let asked = server.asked_all().len();
     let seed = server.url(&format!("/p3x{}", word()));
@@ -112,6 +115,35 @@ fn new_pages_behind_many_duplicates_are_found() {
     let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stdout));
     assert_eq!(bench.kept().len() as u64, 1 + 30 + copies);
+}
+
+#[test]
+fn variants_of_a_page_and_what_is_behind_them_are_requested() {
+    // A service page for each of 180 towns with one text, and posts behind the last link of the home page.
+    let towns: Vec<String> = (0..180).map(|_| format!("a-plumber-for-all-of-{}", word())).collect();
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            let menu: String =
+                towns.iter().map(|town| format!("<a href=/{town}>{town}</a> ")).collect();
+            match path.strip_prefix('/').unwrap() {
+                "robots.txt" => plain(""),
+                "" => html(format!("<p>{}</p>{menu}<a href=/posts>Posts</a>", prose(7, 9))),
+                "posts" => {
+                    let posts = (0..40).map(|n| format!("<a href=/post-{n}>a post</a> "));
+                    html(format!("<p>{}</p>{}", prose(8, 9), posts.collect::<String>()))
+                }
+                post => match post.strip_prefix("post-").and_then(|n| n.parse::<u64>().ok()) {
+                    Some(n) => html(format!("<h1>Post {n}</h1><p>{}</p>", prose(500 + n, 9))),
+                    None => html(format!("<h1>Plumber</h1><p>{}</p>{menu}", prose(9, 12))),
+                },
+            }
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "2"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stdout));
+    assert_eq!(bench.kept().len(), 1 + 1 + 1 + 40);
 }
 
 #[test]

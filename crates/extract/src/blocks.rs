@@ -6,13 +6,14 @@ use html5ever::ns;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
+use crate::box_names::box_name;
 use crate::buttons::is_in_sentence;
 use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
-pub(crate) use crate::elements::Tag;
 use crate::elements::{
     Attributes, Role, Shown, heading_level, is_custom, is_table, role, shown, tag,
 };
+pub(crate) use crate::elements::{ElementInfo, Tag};
 use crate::folded::{Folds, is_question_button, unfolds};
 use crate::kinds::Kinds;
 use crate::limits::Limits;
@@ -56,37 +57,6 @@ impl RawBlock {
     }
 }
 
-/// An element that contains blocks.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ElementInfo {
-    pub(crate) parent: usize,
-    /// `article`, `main` and similar elements.
-    pub(crate) content: bool,
-    pub(crate) article: bool,
-    pub(crate) header: bool,
-    pub(crate) table: bool,
-    /// Hidden until a user or a script opens it: a dialog.
-    pub(crate) waits: bool,
-    /// Its class or id indicates boilerplate.
-    pub(crate) suspicious: bool,
-    pub(crate) depth: u16,
-    pub(crate) tag: Tag,
-    /// Categories of its class and id.
-    pub(crate) marks: Marks,
-    /// The words of its class and id.
-    pub(crate) names: Names,
-    /// Equal for elements with the same tag and class and equal ancestors.
-    pub(crate) signature: u32,
-}
-
-impl ElementInfo {
-    /// Replaces the categories of its class and id. A `<header>` indicates boilerplate by its tag, a heading never.
-    pub(crate) fn set_marks(&mut self, marks: Marks) {
-        self.marks = marks;
-        self.suspicious = self.header || (self.tag != Tag::Heading && marks.has(Marks::SUSPICIOUS));
-    }
-}
-
 /// How far above an answer the element may be that is named as an FAQ, in elements.
 const FOLD_DEPTH: usize = 5;
 /// How far above a block its cell may be, in elements.
@@ -116,6 +86,12 @@ const MAX_TITLE: usize = 16_384;
 const FEW_SHOWN: usize = 400;
 
 impl Page {
+    /// Whether a block is an entry of a list, a cell, code or a heading.
+    pub(crate) fn is_entry(&self, block: &RawBlock) -> bool {
+        let tag = self.elements.get(block.element).map_or(Tag::Other, |element| element.tag);
+        block.heading > 0 || matches!(tag, Tag::Item | Tag::Definition | Tag::Cell | Tag::Pre)
+    }
+
     /// Returns whether an element or one of its nearest ancestors is a table cell.
     pub(crate) fn is_in_cell(&self, element: usize) -> bool {
         let mut at = element;
@@ -484,6 +460,7 @@ impl Walk<'_> {
             tag: tag(name, attributes.role),
             marks,
             names: written,
+            box_name: box_name(class),
             signature: above.to_le_bytes().into_iter().fold(own, fnv),
         };
         info.set_marks(marks);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 /// Categories of a class or id, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks(pub(crate) u32);
+pub(crate) struct Marks(pub(crate) u16);
 
 impl Marks {
     pub(crate) const CONTENT: Self = Self(1);
@@ -27,13 +27,6 @@ impl Marks {
     pub(crate) const NUMBER: Self = Self(1 << 14);
     /// Questions with answers that are folded.
     pub(crate) const FOLD: Self = Self(1 << 15);
-    /// `PERSON` and `BOX` in one name make `AUTHOR_BOX`: `author-bio`, `aboutAuthor`.
-    const PERSON: Self = Self(1 << 16);
-    const BOX: Self = Self(1 << 17);
-    /// A box about the author, often below an article.
-    pub(crate) const AUTHOR_BOX: Self = Self(1 << 18);
-    /// A notice about personal data.
-    pub(crate) const PRIVACY: Self = Self(1 << 19);
 
     /// Categories that the fitted weights know.
     pub(crate) const ALL: [Self; 11] = [
@@ -109,15 +102,6 @@ const WORDS: &[(Marks, &str)] = &[
     (Marks::LINE, "line. lines. blob. ln. crayon. code. lineno linenum gutter."),
     (Marks::NUMBER, "num. nums. number. numbers. no. lineno linenum gutter."),
     (Marks::FOLD, "accordion faq. faqs. accordian"),
-    (
-        Marks::PERSON,
-        "author. authors. autor. auteur. writer. contributor. authorbox. authorbio. authorinfo. aboutauthor.",
-    ),
-    (
-        Marks::BOX,
-        "about. bio. box. info. card. desc. description. details. profile. authorbox. authorbio. authorinfo. aboutauthor.",
-    ),
-    (Marks::PRIVACY, "gdpr rodo. dsgvo. rgpd. consent"),
     (
         Marks::SUSPICIOUS,
         "ad. ads. advert banner breadcrumb byline comment kommentar comentari talkback reactie reactions. cookie consent disqus footer \
@@ -244,18 +228,11 @@ impl Names {
         let mut word = [0u8; 24];
         let mut length = 0;
         let mut before = b' ';
-        let mut name = Marks::default();
         for &byte in names.iter().chain(b" ") {
             let letter = byte.is_ascii_alphabetic();
             if !letter || (byte.is_ascii_uppercase() && before.is_ascii_lowercase()) {
-                name.0 |= self.read_word(word.get(..length).unwrap_or_default()).0;
+                self.read_word(word.get(..length).unwrap_or_default());
                 length = 0;
-            }
-            if byte.is_ascii_whitespace() {
-                if name.has(Marks::PERSON) && name.has(Marks::BOX) {
-                    self.firm.0 |= Marks::AUTHOR_BOX.0;
-                }
-                name = Marks::default();
             }
             if letter && let Some(slot) = word.get_mut(length) {
                 *slot = byte.to_ascii_lowercase();
@@ -265,20 +242,16 @@ impl Names {
         }
     }
 
-    /// Returns the categories of this word.
-    fn read_word(&mut self, letters: &[u8]) -> Marks {
-        let mut marks = Marks::default();
-        let Some(first) = letters.first() else { return marks };
+    fn read_word(&mut self, letters: &[u8]) {
+        let Some(first) = letters.first() else { return };
         let list = TABLE.get(usize::from(first.wrapping_sub(b'a'))).map_or(&[][..], Vec::as_slice);
         for number in list {
             let Some(word) = VOCABULARY.get(usize::from(*number)) else { continue };
             if if word.whole { letters == word.letters } else { letters.starts_with(word.letters) }
             {
                 self.add(*number, word);
-                marks.0 |= word.marks.0;
             }
         }
-        marks
     }
 }
 
@@ -302,13 +275,6 @@ mod tests {
             ("SIDEBAR", Marks::FRAME, true),
             ("related", Marks::SUSPICIOUS, true),
             ("", Marks::CONTENT, false),
-            ("post author-bio", Marks::AUTHOR_BOX, true),
-            ("aboutTheAuthor", Marks::AUTHOR_BOX, true),
-            ("authorbox", Marks::AUTHOR_BOX, true),
-            // Two names are two things, and `bio` alone may be anybody's.
-            ("author-ada box", Marks::AUTHOR_BOX, false),
-            ("profile_bio", Marks::AUTHOR_BOX, false),
-            ("authority-info", Marks::AUTHOR_BOX, false),
         ] {
             assert_eq!(Names::of(names, "").marks().has(mark), expected, "{names}");
         }

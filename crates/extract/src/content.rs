@@ -4,14 +4,18 @@
 //! rule adds stopwords up to the container of the text, and subtracts links and boilerplate names. Alone it reaches an
 //! F1 of .74 (forums) to .94 (news). Fitted weights decide, with its result as input: see `docs/quality.md`.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use url::Url;
 
 use crate::blocks::{Page, RawBlock};
+use crate::boxes::boxes;
 use crate::gaps::{InGap, keep_gaps};
 use crate::headings::keep_headings;
 use crate::measure::{Measure, measure};
 use crate::model::model;
-use crate::others::{authors, comments, is_article, notices, other_stories};
+use crate::others::{comments, is_article, other_stories};
 use crate::page_type::is_forum;
 use crate::stop_lists::StopList;
 use crate::tables::keep_as_one;
@@ -137,10 +141,10 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
                 (barred, keep) = (more, without);
             }
         }
-        for boxes in [notices(page, votes), authors(page, votes, &keep)].into_iter().flatten() {
-            let without: Vec<bool> = keep.iter().zip(&boxes).map(|(a, b)| *a && !b).collect();
-            if !page.kinds.list && is_article(page, votes, &without) {
-                barred.iter_mut().zip(boxes).for_each(|(barred, boxed)| *barred |= boxed);
+        for boxed in boxes(page, votes, &keep) {
+            let without: Vec<bool> = keep.iter().zip(&boxed).map(|(a, b)| *a && !b).collect();
+            if is_article(page, votes, &without) {
+                barred.iter_mut().zip(boxed).for_each(|(barred, boxed)| *barred |= boxed);
                 keep = without;
             }
         }
@@ -154,10 +158,15 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
     };
     let chance =
         |at: usize| scores.get(at).map_or(0.0, |score| model.chance(*score) as f32 / 65_536.0);
-    let in_gap = |at: usize| match reason(at) {
-        Reason::Hidden => InGap::Hidden,
-        Reason::Unlike if barred.get(at) != Some(&true) => InGap::Unlike(chance(at).into()),
-        _ if page.blocks.get(at).is_some_and(|block| block.styled) => InGap::Hidden,
+    let repeated = repeated(page);
+    let in_gap = |at: usize| match (reason(at), page.blocks.get(at)) {
+        (Reason::Hidden, _) => InGap::Hidden,
+        (_, Some(block)) if block.styled => InGap::Hidden,
+        (Reason::Unlike, Some(block))
+            if barred.get(at) != Some(&true) && !repeated.contains(block.text.as_str()) =>
+        {
+            InGap::Unlike { chance: chance(at).into(), is_entry: page.is_entry(block) }
+        }
         _ => InGap::Other,
     };
     keep_gaps(in_gap, &mut keep);
@@ -169,6 +178,13 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
         choices.push(Choice { reason, chance: chance(at) });
     }
     Chosen { choices, confidence }
+}
+
+/// Returns the texts of several blocks: labels, such as those of advertisements.
+fn repeated(page: &Page) -> HashSet<&str, RandomState> {
+    let mut seen: HashSet<&str, RandomState> = HashSet::default();
+    let texts = page.blocks.iter().map(|block| block.text.as_str());
+    texts.filter(|text| !seen.insert(text)).collect()
 }
 
 /// Score of a block that is never text.

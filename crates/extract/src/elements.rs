@@ -3,6 +3,8 @@
 use html5ever::local_name;
 use scraper::node::Element;
 
+use crate::box_names::BoxName;
+use crate::class_words::{Marks, Names};
 use crate::styles::{is_animated, is_out_of_sight};
 
 const STRUCTURE_ROLES: &[&str] = &[
@@ -126,6 +128,39 @@ pub(crate) enum Tag {
     Quote = 6,
     Caption = 7,
     Definition = 8,
+}
+
+/// An element that contains blocks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ElementInfo {
+    pub(crate) parent: usize,
+    /// `article`, `main` and similar elements.
+    pub(crate) content: bool,
+    pub(crate) article: bool,
+    pub(crate) header: bool,
+    pub(crate) table: bool,
+    /// Hidden until a user or a script opens it: a dialog.
+    pub(crate) waits: bool,
+    /// Its class or id indicates boilerplate.
+    pub(crate) suspicious: bool,
+    pub(crate) depth: u16,
+    pub(crate) tag: Tag,
+    /// Categories of its class and id.
+    pub(crate) marks: Marks,
+    /// The words of its class and id.
+    pub(crate) names: Names,
+    /// The box that its class names.
+    pub(crate) box_name: Option<BoxName>,
+    /// Equal for elements with the same tag and class and equal ancestors.
+    pub(crate) signature: u32,
+}
+
+impl ElementInfo {
+    /// Replaces the categories of its class and id. A `<header>` indicates boilerplate by its tag, a heading never.
+    pub(crate) fn set_marks(&mut self, marks: Marks) {
+        self.marks = marks;
+        self.suspicious = self.header || (self.tag != Tag::Heading && marks.has(Marks::SUSPICIOUS));
+    }
 }
 
 /// Returns the tag of an element; the role of a cell makes one.

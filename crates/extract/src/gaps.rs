@@ -11,13 +11,14 @@ const BLOCKS: std::ops::RangeInclusive<usize> = 2..=60;
 pub(crate) enum InGap {
     /// Not shown, so the gap goes on behind it.
     Hidden,
-    /// Dropped because it is unlike text, with its chance to be text.
-    Unlike(f64),
+    /// Dropped because it is unlike text, with its chance to be text, and whether it is an entry of a list, a cell or a heading.
+    Unlike { chance: f64, is_entry: bool },
     /// Dropped for its links, its names, or its place.
     Other,
 }
 
-/// Keeps the dropped blocks between two kept ones if each of them is unlike text, and their chance is large enough on average.
+/// Keeps the dropped blocks between two kept ones if each of them is unlike text, their chance is large enough on average,
+/// and at least half of them are entries. Bylines and labels between paragraphs are no entries.
 ///
 /// # Complexity
 /// Linear.
@@ -41,18 +42,21 @@ pub(crate) fn keep_gaps(in_gap: impl Fn(usize) -> InGap, keep: &mut [bool]) {
 
 /// Returns the shown blocks of a gap if they are a list within a text.
 fn list_in(gap: std::ops::Range<usize>, in_gap: impl Fn(usize) -> InGap) -> Option<Vec<usize>> {
-    let (mut blocks, mut chances) = (Vec::new(), 0.0);
+    let (mut blocks, mut chances, mut entries) = (Vec::new(), 0.0, 0);
     for at in gap {
         match in_gap(at) {
             InGap::Hidden => {}
-            InGap::Unlike(chance) => {
+            InGap::Unlike { chance, is_entry } => {
                 blocks.push(at);
                 chances += chance;
+                entries += usize::from(is_entry);
             }
             InGap::Other => return None,
         }
     }
-    let enough = BLOCKS.contains(&blocks.len()) && chances >= LEAST_CHANCE * blocks.len() as f64;
+    let enough = BLOCKS.contains(&blocks.len())
+        && chances >= LEAST_CHANCE * blocks.len() as f64
+        && 2 * entries >= blocks.len();
     enough.then_some(blocks)
 }
 
@@ -73,11 +77,16 @@ mod tests {
             ("944944", "kuukuu", "111100"),
             ("94949", "kuhuk", "11011"),
             ("949", "khk", "101"),
+            ("9449", "kpuk", "1111"),
+            ("94449", "kppuk", "10001"),
         ] {
-            let at = |text: &str, at: usize| text.as_bytes()[at];
+            let at = |text: &str, at: usize| *text.as_bytes().get(at).unwrap();
             let mut keep: Vec<bool> = kinds.bytes().map(|kind| kind == b'k').collect();
             let in_gap = |block: usize| match at(kinds, block) {
-                b'u' => InGap::Unlike(f64::from(at(chances, block) - b'0') / 10.0),
+                b'u' | b'p' => InGap::Unlike {
+                    chance: f64::from(at(chances, block) - b'0') / 10.0,
+                    is_entry: at(kinds, block) == b'u',
+                },
                 b'h' => InGap::Hidden,
                 _ => InGap::Other,
             };
@@ -86,9 +95,9 @@ mod tests {
             assert_eq!(kept, expected, "{chances}");
         }
         let mut long = vec![false; *BLOCKS.end() + 3];
-        long[0] = true;
+        *long.first_mut().unwrap() = true;
         *long.last_mut().unwrap() = true;
-        keep_gaps(|_| InGap::Unlike(1.0), &mut long);
+        keep_gaps(|_| InGap::Unlike { chance: 1.0, is_entry: true }, &mut long);
         assert_eq!(long.iter().filter(|keep| **keep).count(), 2);
     }
 }

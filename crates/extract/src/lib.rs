@@ -6,6 +6,8 @@
 mod addresses;
 mod block_evidence;
 mod blocks;
+mod box_names;
+mod boxes;
 mod buttons;
 mod charset;
 mod class_words;

@@ -1,5 +1,4 @@
-//! Parts of a page that other people wrote, or that belong to other pages: comments, stories below the article, boxes about
-//! its author, notices, and lists of recommended pages.
+//! Parts of a page that other people wrote, or that belong to other pages: comments, and stories below the article.
 
 use std::collections::HashMap;
 
@@ -7,7 +6,6 @@ use foldhash::fast::RandomState;
 
 use crate::blocks::Page;
 use crate::class_words::Marks;
-use crate::measure::Measure;
 use crate::votes::{Votes, is_set};
 
 /// Number of bytes that is an article by itself. Without an article, the comments are the page's text.
@@ -16,8 +14,6 @@ const LEAST_ARTICLE: usize = 700;
 const SHORT_ARTICLE: f64 = 20.0;
 /// The same if it does not.
 const UNDECLARED_ARTICLE: f64 = 70.0;
-/// Maximum share of the words of a list of recommended pages that are in sentences.
-const MAX_SENTENCES: f64 = 0.2;
 /// Minimum number of stories of a stream.
 const STORIES: usize = 3;
 
@@ -59,68 +55,8 @@ pub(crate) fn comments(page: &Page) -> Option<Vec<bool>> {
     blocks_in(page, named)
 }
 
-/// Returns the blocks of boxes beside an article that are about personal data, or list recommended pages, with titles and
-/// few sentences. `None` if there are none. A box with the main heading is the page's own.
-pub(crate) fn notices(page: &Page, votes: &Votes) -> Option<Vec<bool>> {
-    let headings = main_headings(page);
-    let words = words(page, votes);
-    let is_list = |at: usize, marks: Marks| {
-        let words = words.get(at).copied().unwrap_or_default();
-        marks.has(Marks::RELATED) && words.in_sentences <= MAX_SENTENCES * words.all
-    };
-    let named = |at: usize| {
-        page.elements
-            .get(at)
-            .is_some_and(|e| e.marks.has(Marks::PRIVACY) || e.suspicious && is_list(at, e.marks))
-            && headings.get(at) == Some(&0)
-    };
-    blocks_in(page, named)
-}
-
-/// Returns the blocks of boxes about the author of an article. `None` if there are none, or if more than half of the
-/// sentences to `keep` are in them: the page is about authors. A box with the main heading is the page's own.
-pub(crate) fn authors(page: &Page, votes: &Votes, keep: &[bool]) -> Option<Vec<bool>> {
-    let headings = main_headings(page);
-    let boxes = blocks_in(page, |at| {
-        page.elements.get(at).is_some_and(|e| e.marks.has(Marks::AUTHOR_BOX))
-            && headings.get(at) == Some(&0)
-    })?;
-    let (mut inside, mut all) = (0.0, 0.0);
-    for ((m, keep), boxed) in votes.measures.iter().zip(keep).zip(&boxes) {
-        let words = if *keep { words_in_sentences(m) } else { 0.0 };
-        all += words;
-        inside += if *boxed { words } else { 0.0 };
-    }
-    (2.0 * inside <= all).then_some(boxes)
-}
-
-fn words_in_sentences(m: &Measure) -> f64 {
-    if m.ends_sentence && !m.heading { m.words } else { 0.0 }
-}
-
-/// Numbers of words in an element.
-#[derive(Clone, Copy, Debug, Default)]
-struct Words {
-    all: f64,
-    in_sentences: f64,
-}
-
-fn words(page: &Page, votes: &Votes) -> Vec<Words> {
-    let mut words = vec![Words::default(); page.elements.len()];
-    for (block, m) in page.blocks.iter().zip(&votes.measures) {
-        let Some(words) = words.get_mut(block.element) else { continue };
-        words.all += m.words;
-        words.in_sentences += words_in_sentences(m);
-    }
-    page.carry_up(&mut words, |parent, child| {
-        parent.all += child.all;
-        parent.in_sentences += child.in_sentences;
-    });
-    words
-}
-
 /// Returns for each element how many main headings it contains.
-fn main_headings(page: &Page) -> Vec<u32> {
+pub(crate) fn main_headings(page: &Page) -> Vec<u32> {
     let mut headings = vec![0u32; page.elements.len()];
     for block in page.blocks.iter().filter(|block| block.heading == 1) {
         headings.get_mut(block.element).into_iter().for_each(|count| *count += 1);
@@ -191,7 +127,7 @@ fn contents(page: &Page, votes: &Votes, main: usize) -> Vec<Content> {
         let minor = block.heading > 1 || block.heading == 1 && block.element != main;
         content.headings += u32::from(minor);
         content.linked += u32::from(minor && block.outward);
-        content.words += words_in_sentences(m);
+        content.words += if m.ends_sentence && !m.heading { m.words } else { 0.0 };
     }
     contents.get_mut(main).into_iter().for_each(|content| content.main = true);
     page.carry_up(&mut contents, |parent, child| {
@@ -203,7 +139,7 @@ fn contents(page: &Page, votes: &Votes, main: usize) -> Vec<Content> {
     contents
 }
 
-fn blocks_in(page: &Page, marked: impl Fn(usize) -> bool) -> Option<Vec<bool>> {
+pub(crate) fn blocks_in(page: &Page, marked: impl Fn(usize) -> bool) -> Option<Vec<bool>> {
     let inside = page.below(|at| at > 0 && marked(at));
     let blocks: Vec<bool> = page.blocks.iter().map(|b| is_set(&inside, b.element)).collect();
     blocks.contains(&true).then_some(blocks)

@@ -54,6 +54,8 @@ pub(crate) struct Dropped {
     pub(crate) hosts: BTreeMap<String, Host>,
     /// The source of the links that are being queued; `None` for URLs that are not links of a page.
     pub(crate) source: Option<Source>,
+    /// Number of its links to its own host that were queued and not known before.
+    pub(crate) new_urls: u64,
     pub(crate) read: Option<Instant>,
     pub(crate) warnings: u64,
     /// Sitemaps that this run has requested again.

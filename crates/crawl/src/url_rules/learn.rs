@@ -9,6 +9,7 @@ use url::Url;
 
 use super::differing::Differing;
 use super::parts::{Address, Part, without_word, words_of};
+use super::rows::{OfHost, Rows};
 use crate::patterns::FIRST_SAMPLE;
 
 /// Required number of duplicates that differ from the kept page in this part only.
@@ -25,10 +26,6 @@ const OF_FEW: u32 = 16;
 const VALUES: usize = 8;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
-/// Number of duplicates after each other from which on further URLs of a site are not requested, whatever they look like.
-const IN_A_ROW: u32 = 100;
-/// The duplicates in a row must be at least this share of the host's pages.
-const SHARE_IN_A_ROW: u64 = 2;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
 const MAX_QUERIES: usize = 4;
@@ -99,10 +96,8 @@ pub(super) struct Learning {
     queries: HashMap<u64, Vec<Address>>,
     /// The first kept pages.
     pages: Vec<Url>,
-    /// Number of duplicates of the site's own pages since the last page that was kept.
-    in_a_row: u32,
-    /// Number of times that a rule about whole URLs was contradicted. Each doubles the number of duplicates it requires.
-    contradicted: u32,
+    /// Duplicates in a row, by host.
+    rows: Rows,
 }
 
 fn hash(texts: &[&str]) -> u64 {
@@ -121,6 +116,7 @@ impl Learning {
             + self.values.len()
             + self.queries.len() * MAX_QUERIES
             + self.pages.len()
+            + self.rows.len()
     }
 
     pub(super) fn pages(&self) -> &[Url] {
@@ -152,14 +148,19 @@ impl Learning {
         learnt
     }
 
-    /// Counts a duplicate of another page of the site, on a host with this number of pages. Returns the evidence for a rule
-    /// about whole URLs if there is enough.
-    pub(super) fn repeated(&mut self, host_pages: u64) -> Option<Evidence> {
-        self.in_a_row = self.in_a_row.saturating_add(1);
-        let needed = IN_A_ROW.saturating_mul(1 << self.contradicted.min(20));
-        let enough = self.in_a_row >= needed
-            && u64::from(self.in_a_row).saturating_mul(SHARE_IN_A_ROW) >= host_pages;
-        enough.then(|| Evidence { alone: self.in_a_row, ..Evidence::default() })
+    /// Returns whether a page differs from the kept one in a part with few values, such as the version of a manual: a twin
+    /// of it, of which there are only so many.
+    pub(super) fn is_twin(&self, differing: &Differing) -> bool {
+        let [part] = &differing.parts[..] else { return false };
+        self.evidence.get(part).is_some_and(|evidence| {
+            evidence.alone >= ALONE_IN_PATH && evidence.values.len() < VALUES
+        })
+    }
+
+    /// Counts a duplicate of another page of the site. Returns the evidence for a rule about its host if there is enough.
+    pub(super) fn repeated(&mut self, host: &str, of_host: OfHost) -> Option<Evidence> {
+        let in_a_row = self.rows.repeated(host, of_host)?;
+        Some(Evidence { alone: in_a_row, ..Evidence::default() })
     }
 
     /// Adds a duplicate of which several parts differ. They are learnt if no two kept pages differ in these parts only.
@@ -201,7 +202,7 @@ impl Learning {
 
     /// Adds a kept page. `stripped` is its address without the parameters and empty segments that have a rule.
     pub(super) fn kept(&mut self, url: &Url, stripped: &Address) {
-        self.in_a_row = 0;
+        self.rows.kept(&stripped.host);
         if self.pages.len() < MAX_PAGES {
             self.pages.push(url.clone());
         }
@@ -276,9 +277,8 @@ impl Learning {
 
     /// Resets the evidence of a part after its rule was contradicted.
     pub(super) fn contradicted(&mut self, part: &Part) {
-        if *part == Part::Whole {
-            self.contradicted = self.contradicted.saturating_add(1);
-            return;
+        if let Part::Whole { host } = part {
+            return self.rows.contradicted(host);
         }
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };
@@ -312,7 +312,7 @@ impl Rule {
     pub(super) fn sampled(&mut self, part: &Part) {
         if 2 * self.left_out >= self.due {
             let last = self.left_out.max(FIRST_SAMPLE);
-            self.due = last + if *part == Part::Whole { last / 2 } else { last };
+            self.due = last + if matches!(part, Part::Whole { .. }) { last / 2 } else { last };
         }
     }
 }
@@ -388,21 +388,20 @@ mod tests {
     }
 
     #[test]
-    fn only_duplicates_for_a_long_time_are_enough_and_each_contradiction_doubles_it() {
-        let mut learning = Learning::default();
-        let repeated = |learning: &mut Learning, times: u32, host_pages: u64| -> bool {
-            (0..times).fold(false, |_, _| learning.repeated(host_pages).is_some())
+    fn pages_of_few_versions_are_twins() {
+        let twin = |versions: u32| {
+            let mut learning = Learning::default();
+            (0..30).fold(false, |_, number| {
+                let page = address(&format!("http://a.example/v{}/p{number}", number % versions));
+                let kept = address(&format!("http://a.example/latest/p{number}"));
+                let differing = page.differing(&kept).unwrap();
+                let is_twin = learning.is_twin(&differing);
+                learning.duplicate(&page, &differing, number.into());
+                is_twin
+            })
         };
-        assert!(!repeated(&mut learning, IN_A_ROW - 1, 200));
-        assert!(!repeated(&mut learning, 1, 201), "less than half of the host's pages");
-        assert!(repeated(&mut learning, 1, 202));
-        learning.contradicted(&Part::Whole);
-        learning.kept(&Url::parse("http://a.example/p").unwrap(), &address("http://a.example/p"));
-        assert!(!repeated(&mut learning, 2 * IN_A_ROW - 1, 202));
-        assert_eq!(learning.repeated(202).map(|evidence| evidence.alone), Some(2 * IN_A_ROW));
-        // A kept page begins the count again.
-        learning.kept(&Url::parse("http://a.example/q").unwrap(), &address("http://a.example/q"));
-        assert!(!repeated(&mut learning, 1, 1));
+        assert!(twin(7));
+        assert!(!twin(8));
     }
 
     #[test]

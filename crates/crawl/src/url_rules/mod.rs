@@ -5,7 +5,8 @@
 //! evidence that they do. With enough evidence for a part, the crawl requests one URL of each group that differs in
 //! that part only: the first one that it finds, unchanged.
 //!
-//! If nothing but duplicates comes for a long time and no part is learnt, no further URL of the site is requested.
+//! If nothing but duplicates with new URLs comes from a host for a long time and no part is learnt, no further URL of it is
+//! requested.
 //!
 //! Samples of the other URLs are still requested, at exponentially growing distances. A sample that is not a
 //! duplicate removes the rule. Then the excluded URLs are queued again, and links are read again from the archive.
@@ -14,6 +15,7 @@
 mod differing;
 mod learn;
 mod parts;
+mod rows;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -26,6 +28,7 @@ use url::Url;
 use self::learn::{Evidence, Learning, Rule, SiteRules};
 use self::parts::Address;
 pub(crate) use self::parts::Part;
+pub(crate) use self::rows::OfHost;
 use crate::error::Result;
 use crate::patterns::LeftOut;
 
@@ -95,12 +98,30 @@ impl UrlRules {
     /// # Complexity
     /// Linear in the URL, and two look-ups in the frontier for a site with rules.
     pub(crate) fn repeats(&self, frontier: &dyn Frontier, url: &Url) -> Result<bool> {
+        self.repeats_in(frontier, url, |_| true)
+    }
+
+    /// Does the same without rules about whole hosts: their links could not be found again without an archive, and a recrawl
+    /// looks for new pages.
+    ///
+    /// # Complexity
+    /// The same.
+    pub(crate) fn repeats_in_part(&self, frontier: &dyn Frontier, url: &Url) -> Result<bool> {
+        self.repeats_in(frontier, url, |part| !matches!(part, Part::Whole { .. }))
+    }
+
+    fn repeats_in(
+        &self,
+        frontier: &dyn Frontier,
+        url: &Url,
+        applies: impl Fn(&Part) -> bool,
+    ) -> Result<bool> {
         if !self.any.load(Relaxed) {
             return Ok(false);
         }
         let Some(address) = Address::of(url) else { return Ok(false) };
         let (identity, dropped) = match self.reading().rules.get(&address.site) {
-            Some(rules) => address.without(|part| rules.contains_key(part)),
+            Some(rules) => address.without(|part| applies(part) && rules.contains_key(part)),
             None => return Ok(false),
         };
         let Some(first) = frontier.note_of(&identity, FIRST)?.filter(|first| !first.is_empty())
@@ -169,14 +190,14 @@ impl UrlRules {
         Ok(sites.into_values().collect())
     }
 
-    /// Adds a duplicate as evidence. Its host has `host_pages`.
+    /// Adds a duplicate as evidence.
     ///
     /// # Errors
     /// An error of the frontier.
     pub(crate) fn saw_duplicate(
         &self,
         frontier: &dyn Frontier,
-        (url, host_pages): (&Url, u64),
+        (url, of_host): (&Url, OfHost),
         kept: (&Url, u64),
     ) -> Result<()> {
         let (Some(mut address), Some(mut other)) = (Address::of(url), Address::of(kept.0)) else {
@@ -194,15 +215,22 @@ impl UrlRules {
             return Ok(());
         }
         let site = address.site.clone();
-        let is_known = state.rules.get(&site).is_some_and(|rules| rules.contains_key(&Part::Whole));
-        if let Some(evidence) = state.learn(&site, |learning| learning.repeated(host_pages))
-            && !is_known
+        let host = address.host.clone();
+        let differing = address.differing(&other);
+        let is_twin = differing.as_ref().is_some_and(|differing| {
+            state.learning.get(&site).is_some_and(|learning| learning.is_twin(differing))
+        });
+        if !is_twin
+            && let Some(evidence) = state.learn(&site, |learning| learning.repeated(&host, of_host))
         {
-            state.add_rules(frontier, &site, vec![(Part::Whole, evidence)], (&other, kept.0))?;
-            self.any.store(true, Relaxed);
-            return Ok(());
+            let whole = Part::Whole { host };
+            if !state.rules.get(&site).is_some_and(|rules| rules.contains_key(&whole)) {
+                state.add_rules(frontier, &site, vec![(whole, evidence)], (&other, kept.0))?;
+                self.any.store(true, Relaxed);
+                return Ok(());
+            }
         }
-        let Some(mut differing) = address.differing(&other) else {
+        let Some(mut differing) = differing else {
             return match state.rules.get(&address.site) {
                 Some(rules) => claim(frontier, &other, kept.0, rules),
                 None => Ok(()),
@@ -248,6 +276,20 @@ impl UrlRules {
             frontier.note(&identity, FIRST, Vec::new());
         }
         Ok(())
+    }
+
+    /// Removes the rule about a host that has a new page in a recrawl. Returns whether there was one.
+    pub(crate) fn saw_new_in_recrawl(&self, frontier: &dyn Frontier, url: &Url) -> bool {
+        let Some(address) = Address::of(url) else { return false };
+        let mut state = self.writing();
+        let whole = Part::Whole { host: address.host };
+        let Some(rules) = state.rules.get_mut(&address.site) else { return false };
+        let was_there = rules.remove(&whole).is_some();
+        if was_there {
+            tracing::info!("{}: rule removed, {url} is a new page", address.site);
+            remember(frontier, &address.site, rules);
+        }
+        was_there
     }
 
     /// Adds a kept page as evidence, and removes rules that it contradicts. Returns whether there were any. `is_page`
@@ -388,8 +430,10 @@ fn claim(frontier: &dyn Frontier, address: &Address, url: &Url, rules: &SiteRule
 fn reason(part: &Part, evidence: &Evidence) -> String {
     let pages = evidence.alone + evidence.together;
     match part {
-        Part::Whole => {
-            format!("the last {pages} pages of the site were duplicates of its other pages")
+        Part::Whole { host } => {
+            format!(
+                "the last {pages} pages of {host} were duplicates of pages of the site, with links to new URLs"
+            )
         }
         part => format!(
             "{part} does not change the page ({pages} duplicates differ from the kept page in it)"

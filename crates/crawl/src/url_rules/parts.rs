@@ -55,14 +55,14 @@ pub(crate) enum Part {
     Parameter(String),
     /// The order of parameters.
     Order,
-    /// The whole URL: further URLs of the site lead to its known pages.
-    Whole,
+    /// The whole URL: further URLs of this host lead to known pages.
+    Whole { host: String },
 }
 
 impl Part {
     /// Returns whether this is a part of the path that identifies the page on most sites.
     pub(super) const fn is_in_path(&self) -> bool {
-        !matches!(self, Self::Host | Self::Parameter(_) | Self::Order | Self::Whole)
+        !matches!(self, Self::Host | Self::Parameter(_) | Self::Order | Self::Whole { .. })
     }
 }
 
@@ -96,7 +96,7 @@ impl std::fmt::Display for Part {
                 name => write!(f, "the parameter {name}"),
             },
             Self::Order => f.write_str("the order of parameters"),
-            Self::Whole => f.write_str("further URLs"),
+            Self::Whole { host } => write!(f, "further URLs of {host}"),
         }
     }
 }
@@ -260,7 +260,7 @@ impl Address {
                 words_of(segment(*index)).get(*word).copied().unwrap_or_default().to_owned()
             }
             Part::Tail { index, .. } => self.segments.get(*index..).unwrap_or_default().join("/"),
-            Part::PathInfo | Part::Case | Part::Slashes | Part::Whole => self.path(),
+            Part::PathInfo | Part::Case | Part::Slashes | Part::Whole { .. } => self.path(),
             Part::Parameter(name) => {
                 let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
                 own.map(String::as_str).collect::<Vec<_>>().join("&")
@@ -299,8 +299,9 @@ impl Address {
 
     /// Returns the URL without the parts that `drops` selects, and these parts. Equivalent URLs have equal results.
     pub(crate) fn without(&self, drops: impl Fn(&Part) -> bool) -> (String, Vec<Part>) {
-        if drops(&Part::Whole) {
-            return (format!("{}/**", self.site), vec![Part::Whole]);
+        let whole = Part::Whole { host: self.host.clone() };
+        if drops(&whole) {
+            return (format!("{}/**", self.host), vec![whole]);
         }
         let mut dropped = Vec::new();
         if drops(&Part::Slashes) && self.segments.iter().any(String::is_empty) {
@@ -441,7 +442,16 @@ mod tests {
                 Part::Word { index: 0, of: 1, below: String::new(), word: 1, words: 3 },
                 "a.example/p7-*.html?",
             ),
-            ("http://b.a.example/p/q?x=1", Part::Whole, "a.example/**"),
+            (
+                "http://b.a.example/p/q?x=1",
+                Part::Whole { host: "b.a.example".to_owned() },
+                "b.a.example/**",
+            ),
+            (
+                "http://a.example/p/q?x=1",
+                Part::Whole { host: "b.a.example".to_owned() },
+                "a.example/p/q?x=1",
+            ),
             (
                 "http://a.example/s1/p",
                 address("http://a.example/s9/q").segment(0),

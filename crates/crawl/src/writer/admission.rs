@@ -15,6 +15,7 @@ use crate::commit::Outcome;
 use crate::error::{Error, Result};
 use crate::patterns::MIN_HOST_PAGES;
 use crate::rules::Rules;
+use crate::url_rules::OfHost;
 
 impl Knowledge for Writer {
     type Error = Error;
@@ -37,7 +38,7 @@ impl Knowledge for Writer {
             return Ok(false);
         }
         Ok(self.patterns.leaves_out(url, pages)
-            || !self.committer.is_shared() && self.url_rules.repeats(&*self.frontier, url)?)
+            || !self.committer.is_shared() && self.repeats_by_parts(url)?)
     }
 
     fn is_left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool> {
@@ -132,15 +133,20 @@ impl Writer {
         match other {
             Some((other, id)) => {
                 if let Ok(other) = Url::parse(&other) {
-                    // A recrawl requests known duplicates again.
-                    let is_recrawl = self.committer.look.on;
-                    let pages =
-                        if is_recrawl { u64::MAX } else { self.stats.host_pages(&host_key(url)) };
-                    self.url_rules.saw_duplicate(&*self.frontier, (url, pages), (&other, id))?;
+                    // A recrawl requests known duplicates again, without new URLs.
+                    let of_host = OfHost {
+                        pages: self.stats.host_pages(&host_key(url)),
+                        new_urls: self.dropped.new_urls,
+                    };
+                    self.url_rules.saw_duplicate(&*self.frontier, (url, of_host), (&other, id))?;
                 }
             }
             // In a recrawl a page may have changed since its copies were excluded.
-            None if self.committer.look.on => {}
+            None if self.committer.look.on => {
+                if self.url_rules.saw_new_in_recrawl(&*self.frontier, url) {
+                    self.rule_given_up(url);
+                }
+            }
             None => {
                 let store = self.committer.store();
                 let is_page = |url: &str| {
@@ -150,12 +156,23 @@ impl Writer {
                     record.is_some_and(|record| record.tokens > 0)
                 };
                 if self.url_rules.saw_kept(&*self.frontier, url, is_page)? {
-                    self.given_up_rules.push(url.clone());
-                    self.links_are_missing(&host_key(url));
+                    self.rule_given_up(url);
                 }
             }
         }
         Ok(())
+    }
+
+    fn rule_given_up(&mut self, page: &Url) {
+        self.given_up_rules.push(page.clone());
+        self.links_are_missing(&host_key(page));
+    }
+
+    fn repeats_by_parts(&self, url: &Url) -> Result<bool> {
+        match self.archive && !self.committer.look.on {
+            true => self.url_rules.repeats(&*self.frontier, url),
+            false => self.url_rules.repeats_in_part(&*self.frontier, url),
+        }
     }
 
     /// Queues URLs again that removed rules had excluded from the queue. Returns whether there were any.

@@ -24,7 +24,7 @@ fn article() -> String {
 fn titles(count: usize) -> String {
     let entry = |title: &&str| {
         format!(
-            "<div class=entry><h3>{title}</h3><div class=keys><span>News</span><span>Harbour</span></div>\
+            "<div class=entry><h3><a href='/{title}'>{title}</a></h3><div class=keys><span>News</span><span>Harbour</span></div>\
              <div>5 hours ago</div><div>58261 replies</div><ul><li>by mail</li><li>by text</li></ul></div>"
         )
     };
@@ -40,7 +40,7 @@ fn a_box_about_the_author_is_no_text() {
         "class=about-author",
         "class=aboutTheAuthor",
         "class=post__author-info",
-        "id=authorbox",
+        "class=authorbox",
         "class=author_description",
         "class='author-card card'",
         "class=author-profile",
@@ -58,9 +58,12 @@ fn a_box_about_the_author_is_no_text() {
 
 #[test]
 fn a_notice_about_personal_data_beside_an_article_is_no_text() {
-    for names in
-        ["class=newsletter_rodo_text", "id=gdpr-info", "class='box dsgvo'", "class=consentBanner"]
-    {
+    for names in [
+        "class=newsletter_rodo_text",
+        "class=gdpr-info",
+        "class='box dsgvo'",
+        "class=consentBanner",
+    ] {
         let body =
             format!("<div class=content>{}<div {names}><p>{NOTICE}</p></div></div>", article());
         keeps(&page("Notes from the harbour", &body), &PROSE[..4], &["The controller of your"]);
@@ -71,7 +74,7 @@ fn a_notice_about_personal_data_beside_an_article_is_no_text() {
 fn recommended_pages_beside_an_article_are_no_text() {
     for names in [
         "class=post_recommend_news",
-        "id=recommended",
+        "class=recommended",
         "class='grid relatedPosts'",
         "class=trending",
     ] {
@@ -103,11 +106,79 @@ fn boxes_that_are_the_page_are_text() {
     ] {
         keeps(&page("Ada Moss", &body), &own, &[]);
     }
-    // The authors of a magazine.
-    let authors: String = PROSE
+    // The authors of a magazine, and of a book.
+    for (names, count) in [("author-card", 8), ("author-box", 3)] {
+        let authors: String = PROSE[..count]
+            .iter()
+            .map(|text| format!("<div class={names}><h3>Somebody</h3><p>{text}</p></div>"))
+            .collect();
+        let body = format!("<h1>Who writes here</h1><p>{BIO}</p><p>{NOTICE}</p>{authors}");
+        keeps(&page("Who writes here", &body), &PROSE[..count], &[]);
+    }
+    // The author's own page, with the beginnings of articles.
+    let entries: String = PROSE[2..]
         .iter()
-        .map(|text| format!("<div class=author-card><h3>Somebody</h3><p>{text}</p></div>"))
+        .map(|text| format!("<div class=excerpt><h2>An article</h2><p>{text}</p></div>"))
         .collect();
-    let body = format!("<h1>Who writes here</h1><p>{BIO}</p>{authors}");
-    keeps(&page("Who writes here", &body), &PROSE, &[]);
+    let body = format!("{heading}<div class=author-info><p>{BIO}</p></div>{entries}");
+    keeps(&page("Ada Moss", &body), &[BIO], &[]);
+}
+
+#[test]
+fn parts_of_a_text_with_such_names_are_text() {
+    let list = "<ul><li>Cut the rope at both ends, because what is worn out will not hold in a storm<li>Tie it \
+                around the post three times and keep the end in your hand<li>Pull it tight before you go, and look \
+                again when the tide has turned</ul>";
+    let table = "<table><tr><th>Boat<th>Length<tr><td>Ferry<td>80 m<tr><td>Barge<td>40 m</table>";
+    let entry = "Tie it around the post";
+    for (part, own) in [
+        // Programs make ids from headings.
+        (format!("<section id=related-steps><h2>Related steps</h2>{list}</section>"), entry),
+        ("<h2 id=consent>What consent means in a harbour</h2>".into(), "What consent means"),
+        (
+            format!("<section id=gdpr-rules><h2>Rules</h2><p>{NOTICE}</p></section>"),
+            "The controller of",
+        ),
+        (format!("<div class=popular-boats>{table}</div>"), "Barge"),
+        (format!("<div class=article-teaser>{list}</div>"), entry),
+        (format!("<div class='hentry author-info'><p>{BIO}</p></div>"), "studied history in two"),
+        (format!("<div class=has-author-box><p>{BIO}</p></div>"), "studied history in two"),
+        (format!("<div class=embed-consent><p>{BIO}</p></div>"), "studied history in two"),
+        (format!("<dl><dt class=consent>Consent<dd class=gdpr>{NOTICE}</dl>"), "The controller of"),
+    ] {
+        let body = format!("<div class=content>{}{part}<p>{}</p></div>", article(), PROSE[4]);
+        let html = page("Notes from the harbour", &body);
+        let document = keeps(&html, &PROSE[..5], &[]);
+        assert!(document.text.contains(own), "{part}");
+    }
+    // The page about personal data.
+    let body = format!(
+        "<h1>Privacy policy</h1><p>{BIO}</p>{}<div class=rodo><p>{NOTICE}</p></div>",
+        article()
+    );
+    let document = keeps(&page("Privacy policy", &body), &PROSE[..4], &[]);
+    assert!(document.text.contains("The controller of"), "{}", document.text);
+}
+
+#[test]
+fn a_list_within_a_text_is_text_and_labels_are_not() {
+    let between = |part: &str| {
+        format!(
+            "<div class=content><h1>Rope work</h1><p>{}</p><p>{}</p>{part}<p>{}</p><p>{}</p></div>",
+            PROSE[0], PROSE[1], PROSE[2], PROSE[3]
+        )
+    };
+    let list = "<h2>What you need</h2><ul><li>500 g of flour<li>370 g of water<li>100 g of starter<li>10 g of salt</ul>";
+    for hidden in ["", "<p style='display:none'>Print this list</p>", "<ul hidden><li>In cups</ul>"]
+    {
+        let html = page("Rope work", &between(&format!("{list}{hidden}")));
+        keeps(
+            &html,
+            &["500 g of flour", "370 g of water", "100 g of starter", "10 g of salt"],
+            &["Print this", "In cups"],
+        );
+    }
+    let label = "<div class=x7f><div>Advertisement</div><div>Continue reading below</div></div>";
+    let html = page("Rope work", &between(&format!("{label}<p>{}</p>{label}", PROSE[4])));
+    keeps(&html, &PROSE[..5], &["Continue reading below"]);
 }

@@ -28,6 +28,10 @@ impl Writer {
         match pushed {
             Pushed::Known => {}
             Pushed::New => {
+                let is_own = self.dropped.source.as_ref().is_some_and(|source| {
+                    source.page.host() == url.host() && source.page.port() == url.port()
+                });
+                self.dropped.new_urls += u64::from(is_own);
                 if let Some(host) = self.dropped.hosts.get_mut(name) {
                     host.queued += 1;
                 }
