@@ -119,23 +119,37 @@ fn new_pages_behind_many_duplicates_are_found() {
 
 #[test]
 fn variants_of_a_page_and_what_is_behind_them_are_requested() {
-    // A service page for each of 180 towns with one text, and posts behind the last link of the home page.
+    // Services, a page with one text for each of 180 towns, and posts behind the last link of the home page.
     let towns: Vec<String> = (0..180).map(|_| format!("a-plumber-for-all-of-{}", word())).collect();
     let server = Server::answering(
         Arc::new(move |path, _| {
-            let menu: String =
-                towns.iter().map(|town| format!("<a href=/{town}>{town}</a> ")).collect();
-            match path.strip_prefix('/').unwrap() {
-                "robots.txt" => plain(""),
-                "" => html(format!("<p>{}</p>{menu}<a href=/posts>Posts</a>", prose(7, 9))),
-                "posts" => {
+            let services = (0..25).map(|n| format!("<a href=/service-{n}>S</a> "));
+            let menu: String = services
+                .chain(towns.iter().map(|town| format!("<a href=/{town}>T</a> ")))
+                .collect();
+            let page = |heading: &str, seed: u64| {
+                html(format!(
+                    "<h1>{heading}</h1><p>{}</p><nav>{menu}<a href=/posts>P</a></nav>",
+                    prose(seed, 9)
+                ))
+            };
+            let name = path.trim_start_matches('/');
+            let (kind, number) = name.split_once('-').unwrap_or((name, ""));
+            match (kind, number.parse::<u64>()) {
+                ("robots.txt", _) => plain(""),
+                ("", _) => page("Home", 70),
+                ("posts", _) => {
                     let posts = (0..40).map(|n| format!("<a href=/post-{n}>a post</a> "));
-                    html(format!("<p>{}</p>{}", prose(8, 9), posts.collect::<String>()))
+                    html(format!(
+                        "<h1>Posts</h1><p>{}</p>{}",
+                        prose(770, 9),
+                        posts.collect::<String>()
+                    ))
                 }
-                post => match post.strip_prefix("post-").and_then(|n| n.parse::<u64>().ok()) {
-                    Some(n) => html(format!("<h1>Post {n}</h1><p>{}</p>", prose(500 + n, 9))),
-                    None => html(format!("<h1>Plumber</h1><p>{}</p>{menu}", prose(9, 12))),
-                },
+                ("service", Ok(n)) => page(&format!("Service {n}"), 3000 + n),
+                ("post", Ok(n)) => page(&format!("Post {n}"), 5000 + n),
+                _ if towns.iter().any(|town| town == name) => page("Plumber", 7777),
+                _ => missing(),
             }
         }),
         ANSWER,
@@ -143,7 +157,7 @@ fn variants_of_a_page_and_what_is_behind_them_are_requested() {
     let bench = Bench::new();
     let output = bench.crawl(&[server.url("/")], &["--concurrency", "2"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stdout));
-    assert_eq!(bench.kept().len(), 1 + 1 + 1 + 40);
+    assert_eq!(bench.kept().len(), 1 + 1 + 25 + 1 + 40);
 }
 
 #[test]
