@@ -149,7 +149,7 @@ impl Learning {
     }
 
     /// Returns whether a page differs from the kept one in a part with few values, such as the version of a manual: a twin
-    /// of it, of which there are only so many.
+    /// of it. The twins of a page end; a trap does not.
     pub(super) fn is_twin(&self, differing: &Differing) -> bool {
         let [part] = &differing.parts[..] else { return false };
         self.evidence.get(part).is_some_and(|evidence| {

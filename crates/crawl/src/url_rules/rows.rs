@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// Number of duplicates in a row from which on further URLs of a host are not requested, whatever they look like.
 const IN_A_ROW: u32 = 100;
-/// The duplicates in a row must be at least this share of the host's pages.
+/// At least one in this number of the host's pages must be among the duplicates in a row.
 const SHARE: u64 = 2;
 /// Minimum number of new URLs of the host for each duplicate.
 const NEW_URLS: u64 = 2;
