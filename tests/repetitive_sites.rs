@@ -1,6 +1,7 @@
 //! Sites whose pages repeat under ever new URLs of a form that no rule knows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use crate::helpers::plain;
 use crate::support::{Bench, Server, code, html, missing, prose, text};
@@ -208,4 +209,45 @@ fn several_views_of_a_calendar_end() {
     let bench = Bench::new();
     let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
     ended("views", &bench, &server, &output);
+}
+
+#[test]
+fn a_recrawl_finds_the_new_pages_of_a_host_that_repeated() {
+    let has_posts = Arc::new(AtomicBool::new(false));
+    let posts = Arc::clone(&has_posts);
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => plain(""),
+            "/" => {
+                let mut page = page(0, |to| format!("/p{to}x{}", word()));
+                if posts.load(SeqCst) {
+                    let links =
+                        (0..20).map(|n| format!("<a href=/a-post-of-the-year-{n}>post</a> "));
+                    page.body.extend(links.collect::<String>().bytes());
+                }
+                page
+            }
+            _ => {
+                match path.strip_prefix("/a-post-of-the-year-").and_then(|n| n.parse::<u64>().ok())
+                {
+                    Some(n) if n < 20 => {
+                        html(format!("<h1>Post {n}</h1><p>{}</p>", prose(9000 + n, 9)))
+                    }
+                    _ => match number(path.trim_start_matches('/').split('x').next().unwrap()) {
+                        Some(number) => page(number, |to| format!("/p{to}x{}", word())),
+                        None => missing(),
+                    },
+                }
+            }
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended("words", &bench, &server, &output);
+    has_posts.store(true, SeqCst);
+    let flags = ["--recrawl", "--max-pages", "400"];
+    let output = bench.crawl(&[server.url("/")], &flags);
+    let posts = bench.kept().iter().filter(|url| url.contains("/a-post-of-")).count();
+    assert_eq!(posts, 20, "{}{}", text(&output.stdout), text(&output.stderr));
 }
