@@ -17,9 +17,10 @@ use crate::web::Server;
 
 /// Repeated requests allowed for each kill: the default of `--concurrency` in flight.
 pub(crate) const AGAIN_PER_KILL: u64 = 64;
-/// The longest time to a kill in milliseconds: at the start, and on a machine so fast that the pages would run out.
-const LONGEST_RUN: u64 = 2200;
-const SHORTEST_RUN: u64 = 150;
+/// Within this many milliseconds of its start a crawl has opened its data, even after a kill.
+const OPENING: u64 = 100;
+/// Percent of the pages that are fetched before the last kill at most.
+const SHARED_OUT: u64 = 70;
 /// A crawl that takes longer counts as hanging.
 const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
 
@@ -224,30 +225,37 @@ fn wait(command: Command) -> Result<Option<i32>> {
     bail!("a crawl went on for {LONGEST:?} and was ended")
 }
 
-/// Kills a crawl `cycles` times.
+/// Kills a crawl `cycles` times: usually after a random number of pages, which are shared out among the kills however
+/// fast the machine is, and every fourth time within moments, while the crawl opens its data.
 pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
     let job = Job::new(pages)?;
+    let said = job.folder.join("stderr");
     let mut rng = Rng(seed);
-    let (mut kills, mut longest) = (0, LONGEST_RUN);
     let started = Instant::now();
-    while kills < cycles {
-        let mut crawl = Running::start(job.crawl())?;
-        std::thread::sleep(Duration::from_millis(50 + rng.below(longest)));
+    for kill in 0..cycles {
+        let mut command = job.crawl();
+        command.stderr(std::fs::File::create(&said)?);
+        let mut crawl = Running::start(command)?;
+        let share =
+            (pages * SHARED_OUT / 100).saturating_sub(job.server.seen.distinct()) / (cycles - kill);
+        let until =
+            job.server.seen.distinct() + if kill % 4 == 3 { 0 } else { rng.below(2 * share) };
+        std::thread::sleep(Duration::from_millis(rng.below(OPENING)));
+        let longest = Instant::now() + LONGEST;
+        while job.server.seen.distinct() < until && crawl.ended()?.is_none() {
+            ensure!(Instant::now() < longest, "no page came for {LONGEST:?} before kill {kill}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
         ensure!(
             crawl.ended()?.is_none(),
-            "the crawl was over after {kills} kills of {cycles}: more --pages"
+            "the crawl was over after {kill} kills of {cycles}: more --pages"
         );
         crawl.kill()?;
-        kills += 1;
-        // Adjust the intervals to the machine's speed, so that the pages suffice for all kills.
-        let ahead = job.server.seen.requests() * cycles > pages * kills;
-        longest = if ahead { longest * 3 / 4 } else { longest * 4 / 3 };
-        longest = longest.clamp(SHORTEST_RUN, LONGEST_RUN);
     }
     job.finish()?;
     let outcome = job.verify(true)?;
-    report(&format!("{kills} kills in {:.0?}: {outcome}", started.elapsed()));
-    ensure!(outcome.again <= kills * AGAIN_PER_KILL, "more was fetched again than was in flight");
+    report(&format!("{cycles} kills in {:.0?}: {outcome}", started.elapsed()));
+    ensure!(outcome.again <= cycles * AGAIN_PER_KILL, "more was fetched again than was in flight");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/check-warcs");
     let status = Command::new(script).arg(job.data().join("pages")).status()?;
     ensure!(status.success(), "others do not read the archive");

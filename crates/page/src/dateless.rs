@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use hapax_extract::{Document, for_each_word};
 use url::Url;
@@ -18,6 +19,11 @@ const MAX_UNNAMED: usize = 2 << 10;
 const MAX_LINKS: usize = 1_000;
 /// The greatest number alone in its line that is a day.
 const LAST_DAY: u32 = 31;
+const LAST_MONTH: u32 = 12;
+/// Maximum number of digits of numbers without a space between them: two months and years.
+const MAX_NUMBERS: usize = 12;
+/// Numbers that are years beside a month, as in 10/2026.
+const YEARS: RangeInclusive<u32> = 1000..=2999;
 
 /// A page and its URL without dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +73,7 @@ fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
     for link in &document.links {
         let (address, dated) = undated(&link.url);
         let sibling = dated && HASH.hash(address.as_bytes()) == own;
-        if sibling && !words.dated {
+        if sibling {
             words.siblings.extend(numbers_of(&link.url));
         }
         // Without a date in the names, links to other numbers lead to other documents. Links to other hosts may share this
@@ -115,7 +121,7 @@ impl Undated {
     fn add_name(&mut self, name: &str) {
         let words = words_of(name);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let varies = changing(&words);
+        let varies = self.varying(&words, changing(&words));
         self.dated |= varies.contains(&true);
         self.numbered |= words.iter().any(|word| self.numbers.contains(*word));
         self.put(&words, &varies);
@@ -124,17 +130,52 @@ impl Undated {
     fn add(&mut self, line: &str) {
         let words = words_of(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if self.dated {
-            let is_day = |day: &str| day.parse().is_ok_and(|day: u32| day <= LAST_DAY);
-            if !matches!(words[..], [day] if is_day(day)) {
-                self.put(&words, &changing(&words));
-            }
-        } else if !words
-            .iter()
-            .all(|word| self.siblings.contains(*word) || self.numbers.contains(*word))
-        {
-            self.put(&words, &of_dates(&words));
+        let is_day = |word: &str| word.parse().is_ok_and(|day: u32| day <= LAST_DAY);
+        let is_alone = self.dated && matches!(words[..], [word] if is_day(word));
+        if !is_alone && !words.iter().all(|word| self.is_of_pager(word)) {
+            let varies = if self.dated { changing(&words) } else { of_dates(&words) };
+            self.put(&words, &self.varying(&words, varies));
         }
+    }
+
+    fn is_of_url(&self, number: &str) -> bool {
+        self.siblings.contains(number) || self.numbers.contains(number)
+    }
+
+    /// Returns whether a word consists of numbers of this URL and of its siblings, as links without a space between them do.
+    fn is_of_pager(&self, word: &str) -> bool {
+        if word.len() > MAX_NUMBERS || !word.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.is_of_url(word);
+        }
+        // Whether the digits before each position are such numbers.
+        let mut reached = [false; MAX_NUMBERS + 1];
+        reached[0] = true;
+        for end in 1..=word.len() {
+            let is_number =
+                |start: usize| word.get(start..end).is_some_and(|digits| self.is_of_url(digits));
+            let found = (0..end).any(|start| reached.get(start) == Some(&true) && is_number(start));
+            if let Some(reached) = reached.get_mut(end) {
+                *reached = found;
+            }
+        }
+        reached.get(word.len()) == Some(&true)
+    }
+
+    /// Marks a month and a year of URLs beside each other as a date, as in 10/2026.
+    fn varying(&self, words: &[&str], mut varies: Vec<bool>) -> Vec<bool> {
+        let number = |word: &str| word.parse::<u32>().ok().filter(|_| self.is_of_url(word));
+        for (at, pair) in words.windows(2).enumerate() {
+            let [Some(one), Some(other)] =
+                [pair.first(), pair.last()].map(|word| word.and_then(|word| number(word)))
+            else {
+                continue;
+            };
+            let (month, year) = (one.min(other), one.max(other));
+            if (1..=LAST_MONTH).contains(&month) && YEARS.contains(&year) {
+                varies.iter_mut().skip(at).take(2).for_each(|varies| *varies = true);
+            }
+        }
+        varies
     }
 
     /// Adds the words that do not vary.
@@ -245,6 +286,37 @@ mod tests {
         assert_eq!(short, list("/list?page=5", &page("")));
         assert_eq!(list("/list/5", &page("")), None);
         assert_eq!(list("/list?page=4", &page(&" It rained.".repeat(MAX_UNNAMED / 11))), None);
+    }
+
+    #[test]
+    fn months_as_numbers_are_dates() {
+        let month = |year: u32, month: u32, space: &str, more: &str| {
+            let at = year * 12 + month - 1;
+            let link = |at: u32| {
+                let (year, month) = (at / 12, at % 12 + 1);
+                format!("<a href=/calendar/{year}/{month:02}>{month:02}/{year}</a>")
+            };
+            let days: String = (1..=27 + month % 3).map(|day| format!("<td>{day}</td>")).collect();
+            let page = format!(
+                "<title>{month:02}/{year}</title>{}{space}{}<table><tr>{days}</table>{more}",
+                link(at - 1),
+                link(at + 1)
+            );
+            list(&format!("/calendar/{year}/{month:02}"), &page)
+        };
+        for space in ["", " ", "<br>"] {
+            let october = month(2026, 10, space, "");
+            assert!(october.is_some());
+            for (year, number) in
+                [(2026, 11), (2026, 9), (2025, 1), (2025, 12), (1999, 4), (1800, 5)]
+            {
+                assert_eq!(month(year, number, space, ""), october, "{number}/{year}{space}");
+            }
+            for more in ["<p>The fair</p>", "<p>3 seats</p>", "<p>2048</p>", "<a href=/fair>x</a>"]
+            {
+                assert_ne!(month(2026, 11, space, more), october, "{more}");
+            }
+        }
     }
 
     #[test]
