@@ -258,7 +258,9 @@ impl PyStore {
             let known = Recipe::parse(&recipe).filter(|_| !hamming_only);
             let texts = known.and_then(|recipe| match asked {
                 TextsAsked::Off => None,
-                TextsAsked::Stored => Some(Texts::stored(path.as_deref(), keep_duplicates)),
+                TextsAsked::Stored => {
+                    Some(Texts::stored(path.as_deref(), store.next_id(), keep_duplicates))
+                }
                 TextsAsked::Given(function) => Some(Texts::given(function, recipe)),
             });
             Ok(Self { store: RwLock::new(Some(Arc::new(store))), recipe, distance, texts })

@@ -46,10 +46,14 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Texts beside the store in a folder; in memory if the store is.
-    pub(crate) fn stored(store: Option<&Path>, keep_duplicates: bool) -> Self {
+    /// Texts beside the store in a folder; in memory if the store is. `next_id` is the store's.
+    pub(crate) fn stored(store: Option<&Path>, next_id: u64, keep_duplicates: bool) -> Self {
         let source = match store {
-            Some(store) => Source::Folder(TextStore::open(&folder_of(store))),
+            Some(store) => {
+                let texts = TextStore::open(&folder_of(store));
+                texts.keep_below(next_id);
+                Source::Folder(texts)
+            }
             None => Source::Memory(TextStore::in_memory()),
         };
         Self { source, keep_duplicates, offering: Mutex::default() }

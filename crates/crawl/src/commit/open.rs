@@ -60,6 +60,8 @@ impl Committer {
         stats.restore(pages.counts, skips.counts);
         stats.set_baseline(skips.baseline.filter(|_| skips.recrawl));
         stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
+        let compared = TextStore::open(&data.texts());
+        compared.keep_below(store.next_id());
         let mut committer = Self {
             observer: Observer::default(),
             sinks: Sinks::default(),
@@ -73,7 +75,7 @@ impl Committer {
             received: None,
             stats,
             texts: TextCache::default(),
-            compared: Arc::new(TextStore::open(&data.texts())),
+            compared: Arc::new(compared),
             sites: open_sites(data, parts, pages.sites, is_new),
             references: Arc::clone(&parts.against),
             named: BTreeMap::new(),

@@ -124,6 +124,16 @@ impl Files {
         Ok(Place::read(&bytes))
     }
 
+    /// Drops the places of all documents from this number on. Their frames count as erased.
+    pub(crate) fn keep_below(&mut self, next_id: u64) -> io::Result<()> {
+        let end = next_id.saturating_mul(PLACE as u64);
+        if self.places.metadata()?.len() <= end {
+            return Ok(());
+        }
+        self.places.set_len(end)?;
+        self.places.sync_data()
+    }
+
     /// Appends frames and makes them durable.
     pub(crate) fn append(&mut self, pending: &Pending) -> io::Result<()> {
         // Appended after any incomplete frame of a crash.

@@ -90,6 +90,16 @@ impl TextStore {
         }
     }
 
+    /// Drops the texts of all documents from this number on. A crash between the commit of the texts and that of the dedup
+    /// store leaves texts of documents that are not stored; their numbers are given to others.
+    pub fn keep_below(&self, next_id: u64) {
+        let mut state = self.state();
+        let Some(files) = &mut state.files else { return };
+        if let Err(error) = files.keep_below(next_id) {
+            tracing::warn!("{}: {error}", self.folder.display());
+        }
+    }
+
     /// Opens the texts for reading, while another process may write.
     pub fn read_only(folder: &Path) -> Self {
         Self::with(folder, Files::read_only(folder).ok())
@@ -290,6 +300,16 @@ mod tests {
         let store = TextStore::open(folder.path());
         assert_eq!(text(&store, 3, "the number again"), None);
         assert!(store.is_damaged());
+        let store = TextStore::open(folder.path());
+        store.keep_below(4);
+        assert_eq!(text(&store, 3, "before the crash").unwrap(), "one");
+        assert_eq!(text(&store, 4, "the number again"), None);
+        assert!(!store.is_damaged());
+        insert(&store, 4, "k4", "four");
+        store.commit().unwrap();
+        let store = TextStore::open(folder.path());
+        store.keep_below(5);
+        assert_eq!(text(&store, 4, "k4").unwrap(), "four");
         let data = folder.path().join("data");
         let mut bytes = std::fs::read(&data).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
