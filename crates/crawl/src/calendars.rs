@@ -25,9 +25,9 @@ const FURTHER: u32 = 12;
 const OF_OTHERS: u32 = 2;
 /// The same for each page of it with another text.
 const FOR_EACH_OTHER: u32 = 3;
-/// Maximum number of different texts of empty pages of a calendar: those of a year, a month and a day. Pages that repeat a
-/// further text count as others.
-const MAX_TEXTS: usize = 8;
+/// Maximum number of different texts of empty pages of a calendar: those of a year, a day and, if each has one, twelve
+/// months. Pages that repeat a further text count as others.
+const MAX_TEXTS: usize = 16;
 /// Maximum number of calendars in memory. Beyond it all are forgotten; notes keep those with empty pages.
 const MAX_CALENDARS: usize = 10_000;
 

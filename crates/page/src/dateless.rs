@@ -96,11 +96,17 @@ fn numbers_of(url: &Url) -> HashSet<String> {
     for text in [url.path(), url.query().unwrap_or_default()] {
         for_each_word(&percent_decoded(text), |word| {
             if is_number(word) {
-                numbers.insert(word.to_owned());
+                numbers.insert(unpadded(word).to_owned());
             }
         });
     }
     numbers
+}
+
+/// Removes zeros in front: a page names month 5 of a URL with 05.
+fn unpadded(number: &str) -> &str {
+    let digits = number.trim_start_matches('0');
+    if digits.starts_with(|c: char| c.is_ascii_digit()) { digits } else { number }
 }
 
 /// Words without dates and certain numbers.
@@ -123,7 +129,7 @@ impl Undated {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let varies = self.varying(&words, changing(&words));
         self.dated |= varies.contains(&true);
-        self.numbered |= words.iter().any(|word| self.numbers.contains(*word));
+        self.numbered |= words.iter().any(|word| self.numbers.contains(unpadded(word)));
         self.put(&words, &varies);
     }
 
@@ -139,6 +145,7 @@ impl Undated {
     }
 
     fn is_of_url(&self, number: &str) -> bool {
+        let number = unpadded(number);
         self.siblings.contains(number) || self.numbers.contains(number)
     }
 
@@ -181,7 +188,7 @@ impl Undated {
     /// Adds the words that do not vary.
     fn put(&mut self, words: &[&str], varies: &[bool]) {
         for (word, varies) in words.iter().zip(varies) {
-            if !varies && (self.dated || !self.numbers.contains(*word)) {
+            if !varies && (self.dated || !self.numbers.contains(unpadded(word))) {
                 self.bytes.extend(word.bytes().chain([b' ']));
             }
         }
@@ -290,31 +297,33 @@ mod tests {
 
     #[test]
     fn months_as_numbers_are_dates() {
-        let month = |year: u32, month: u32, space: &str, more: &str| {
+        let month = |year: u32, month: u32, (space, padded): (&str, bool), more: &str| {
             let at = year * 12 + month - 1;
             let link = |at: u32| {
                 let (year, month) = (at / 12, at % 12 + 1);
                 format!("<a href=/calendar/{year}/{month:02}>{month:02}/{year}</a>")
             };
             let days: String = (1..=27 + month % 3).map(|day| format!("<td>{day}</td>")).collect();
+            let name = if padded { format!("{month:02}") } else { month.to_string() };
             let page = format!(
-                "<title>{month:02}/{year}</title>{}{space}{}<table><tr>{days}</table>{more}",
+                "<title>{name}/{year}</title>{}{space}{}<table><tr>{days}</table>{more}",
                 link(at - 1),
                 link(at + 1)
             );
             list(&format!("/calendar/{year}/{month:02}"), &page)
         };
-        for space in ["", " ", "<br>"] {
-            let october = month(2026, 10, space, "");
+        let spaces = ["", " ", "<br>"];
+        for form in spaces.map(|space| (space, true)).into_iter().chain([(" ", false)]) {
+            let october = month(2026, 10, form, "");
             assert!(october.is_some());
             for (year, number) in
                 [(2026, 11), (2026, 9), (2025, 1), (2025, 12), (1999, 4), (1800, 5)]
             {
-                assert_eq!(month(year, number, space, ""), october, "{number}/{year}{space}");
+                assert_eq!(month(year, number, form, ""), october, "{number}/{year} {form:?}");
             }
             for more in ["<p>The fair</p>", "<p>3 seats</p>", "<p>2048</p>", "<a href=/fair>x</a>"]
             {
-                assert_ne!(month(2026, 11, space, more), october, "{more}");
+                assert_ne!(month(2026, 11, form, more), october, "{more}");
             }
         }
     }
