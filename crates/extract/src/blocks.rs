@@ -11,7 +11,7 @@ use crate::buttons::is_in_sentence;
 use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
 use crate::elements::{
-    Attributes, Role, Shown, heading_level, is_custom, is_table, role, shown, tag,
+    Attributes, Role, Shown, has_only_text, heading_level, is_custom, is_table, role, shown, tag,
 };
 pub(crate) use crate::elements::{ElementInfo, Tag};
 use crate::folded::{Folds, is_question_button, unfolds};
@@ -254,6 +254,7 @@ impl Walk<'_> {
     fn open(&mut self, element: &Element, node: NodeRef<'_, Node>) {
         let name = element.name();
         let mut attributes = Attributes::of(element);
+        attributes.hidden |= attributes.unreadable && has_only_text(node);
         let opens = self.structure == 0 && self.folds.opens(element, attributes.opens, node);
         let html = element.name.ns == ns!(html);
         let in_document = !self.templates.is_inside();

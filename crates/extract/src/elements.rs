@@ -1,11 +1,13 @@
 //! Classifies elements by name and attributes.
 
+use ego_tree::NodeRef;
 use html5ever::local_name;
+use scraper::Node;
 use scraper::node::Element;
 
 use crate::box_names::BoxName;
 use crate::class_words::{Marks, Names};
-use crate::styles::{is_animated, is_out_of_sight};
+use crate::styles::{is_animated, is_out_of_sight, is_unreadable};
 
 const STRUCTURE_ROLES: &[&str] = &[
     "navigation",
@@ -188,6 +190,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) itemprop: Option<&'a str>,
     pub(crate) itemtype: Option<&'a str>,
     pub(crate) hidden: bool,
+    /// Whether nobody can read its own text.
+    pub(crate) unreadable: bool,
     /// Whether its style begins a new line before and behind it.
     pub(crate) breaks: bool,
     /// Whether it says that it opens another element.
@@ -212,6 +216,7 @@ impl<'a> Attributes<'a> {
                 "style" => {
                     all.hidden |= declares(value, [b"display:none"]) || is_out_of_sight(value);
                     invisible = declares(value, [b"visibility:hidden"]);
+                    all.unreadable = is_unreadable(value);
                     all.breaks = declares(value, [b"display:block"]);
                 }
                 _ => {}
@@ -220,6 +225,12 @@ impl<'a> Attributes<'a> {
         all.hidden |= invisible && !is_animated(all.class);
         all
     }
+}
+
+/// Returns whether an element contains no other, but for line breaks.
+pub(crate) fn has_only_text(node: NodeRef<'_, Node>) -> bool {
+    node.children()
+        .all(|child| child.value().as_element().is_none_or(|element| element.name() == "br"))
 }
 
 /// Returns whether a style contains one of these declarations, without regard to white space and case.

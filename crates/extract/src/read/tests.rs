@@ -488,12 +488,19 @@ fn hidden_text_is_no_text_while_more_is_shown() {
         format!("<div hidden><p>{secret}</p></div>"),
         format!("<div aria-hidden=true><p>{secret}</p></div>"),
         format!("<noscript><p>{secret}</p></noscript>"),
+        format!("<p style='font-size:0'>{secret}</p>"),
+        format!(
+            "<p>The river <span style='color:#FFF; background:white'>{secret}</span> rose.</p>"
+        ),
     ] {
         let html =
             format!("<article><h1>The river</h1>{}{hidden}{}</article>", story(0, 4), story(4, 8));
         let text = read(&html).text;
         assert!(!text.contains("machines") && text.contains("the road was dry"), "{hidden}");
     }
+    // Its children may have a size of their own.
+    let html = format!("<article style='font-size:0'><h1>The river</h1>{}</article>", story(0, 8));
+    assert!(read(&html).text.contains("the road was dry"));
     // A page that a script shows when it is ready.
     let html = format!(
         "<nav><a href=/>Home</a></nav><div style='display:none'>{}</div><p>Menu</p>",

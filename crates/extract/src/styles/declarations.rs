@@ -4,6 +4,10 @@ use memchr::memmem;
 
 /// Parts of declarations that leave nothing to see, to skip others.
 const OUT_OF_SIGHT: [&[u8]; 4] = [b"-999", b"-100", b"rect(", b"height"];
+/// Parts of declarations that leave nothing to read, to skip others.
+const UNREADABLE: [&[u8]; 2] = [b"font-size", b"color"];
+/// Greatest size of letters in pixels that nobody can read.
+const UNREADABLE_SIZE: f32 = 1.0;
 /// Offset in pixels beyond which an element is off the screen.
 const OFF_SCREEN: f32 = -999.0;
 
@@ -63,6 +67,40 @@ pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
     away || flat && cut
 }
 
+/// Returns whether declarations leave text that nobody can read: in letters without a size, or of the colour behind them.
+/// Elements within it may have others.
+pub(crate) fn is_unreadable(declarations: &str) -> bool {
+    if !UNREADABLE.iter().any(|part| memmem::find(declarations.as_bytes(), part).is_some()) {
+        return false;
+    }
+    let (mut tiny, mut filled, mut color, mut behind) = (false, false, None, None);
+    for (name, value) in declared(declarations) {
+        match name.as_str() {
+            "font-size" => tiny = pixels(&value).is_some_and(|size| size <= UNREADABLE_SIZE),
+            "color" => color = Some(value),
+            "background" | "background-color" => behind = Some(value),
+            // Letters cut out of a picture, or drawn as a shadow.
+            "-webkit-text-fill-color"
+            | "background-clip"
+            | "-webkit-background-clip"
+            | "text-shadow" => filled = true,
+            _ => {}
+        }
+    }
+    let color = color.as_deref().map(plain_color);
+    let equal = color.is_some() && color == behind.as_deref().map(plain_color);
+    tiny || !filled && (equal || color == Some("transparent"))
+}
+
+/// Returns a colour without `!important`, and white and black by their names.
+fn plain_color(value: &str) -> &str {
+    match value.split('!').next().unwrap_or_default().trim() {
+        "#fff" | "#ffffff" => "white",
+        "#000" | "#000000" => "black",
+        other => other,
+    }
+}
+
 /// Returns whether a value of `clip` leaves at most a pixel, as frameworks do with text for screen readers.
 fn is_empty_clip(value: &str) -> bool {
     let numbers = value.strip_prefix("rect(").and_then(|rest| rest.split(')').next());
@@ -83,5 +121,37 @@ pub(super) fn pixels(value: &str) -> Option<f32> {
         "px" | "" => Some(number),
         "em" | "rem" => Some(16.0 * number),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_without_a_size_or_a_colour_of_their_own_are_unreadable() {
+        for style in [
+            "font-size:0",
+            "color: red; font-size: 0px",
+            "font-size:1px",
+            "color:#fff;background:#FFF",
+            "background-color: white; color: #ffffff !important",
+            "color:transparent",
+        ] {
+            assert!(is_unreadable(style), "{style}");
+        }
+        for style in [
+            "font-size:.8em",
+            "font-size:90%",
+            "color:#fff",
+            "color:#fff;background:#000",
+            "background:url(a.png)",
+            "color:transparent;background-clip:text",
+            "color:transparent;text-shadow:0 0 4px #000",
+            "line-height:0",
+            "",
+        ] {
+            assert!(!is_unreadable(style), "{style}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use memchr::{memchr3, memmem};
 use scraper::Node;
 use scraper::node::Element;
 
-pub(crate) use self::declarations::is_out_of_sight;
+pub(crate) use self::declarations::{is_out_of_sight, is_unreadable};
 pub(crate) use self::frameworks::is_animated;
 
 use self::declarations::{Effect, effect, pixels};
