@@ -107,6 +107,8 @@ impl Index {
                 index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
             let fields = agree(&index, &reader.searcher())?;
             let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
+            // A crash during a commit leaves files that meta.json does not name. The next commit may need their names.
+            writer.garbage_collect_files().wait()?;
             Ok((index, writer, fields))
         };
         let (index, writer, fields) = guarded(folder, open)?;
@@ -348,6 +350,27 @@ mod tests {
             assert_eq!(searcher.find(&english).unwrap().1, 2);
             let found = searcher.page(1).unwrap().unwrap();
             assert_eq!((found.meta.as_str(), found.canonical), (stored, true));
+        }
+    }
+
+    #[test]
+    fn files_of_a_commit_that_a_crash_ended_are_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        (0..3).for_each(|id| index.add(&page(id, "Springs", "A spring.")).unwrap());
+        index.commit().unwrap();
+        index.close().unwrap();
+        let meta = folder.path().join("meta.json");
+        let before = std::fs::read(&meta).unwrap();
+        for _ in 0..3 {
+            let mut index = Index::open(folder.path(), jieba).unwrap();
+            index.delete_from(2).unwrap();
+            index.commit().unwrap();
+            index.close().unwrap();
+            let searcher = Searcher::open(folder.path(), jieba).unwrap();
+            assert_eq!(searcher.search("spring", 9).unwrap().1, 2);
+            // As if the process had ended before the new one was written.
+            std::fs::write(&meta, &before).unwrap();
         }
     }
 
