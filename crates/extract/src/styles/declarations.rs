@@ -73,31 +73,28 @@ pub(crate) fn is_unreadable(declarations: &str) -> bool {
     if !UNREADABLE.iter().any(|part| memmem::find(declarations.as_bytes(), part).is_some()) {
         return false;
     }
-    let (mut tiny, mut filled, mut color, mut behind) = (false, false, None, None);
+    let (mut tiny, mut filled, mut letters, mut behind) = (false, false, None, None);
     for (name, value) in declared(declarations) {
         match name.as_str() {
             "font-size" => tiny = pixels(&value).is_some_and(|size| size <= UNREADABLE_SIZE),
-            "color" => color = Some(value),
-            "background" | "background-color" => behind = Some(value),
+            "color" => letters = color(&value).map(str::to_owned),
+            "background" | "background-color" => behind = color(&value).map(str::to_owned),
             // Letters cut out of a picture, or drawn as a shadow.
-            "-webkit-text-fill-color"
-            | "background-clip"
-            | "-webkit-background-clip"
-            | "text-shadow" => filled = true,
+            "-webkit-text-fill-color" | "text-shadow" => filled = true,
+            "background-clip" | "-webkit-background-clip" => filled = true,
             _ => {}
         }
     }
-    let color = color.as_deref().map(plain_color);
-    let equal = color.is_some() && color == behind.as_deref().map(plain_color);
-    tiny || !filled && (equal || color == Some("transparent"))
+    tiny || !filled && letters.is_some() && letters == behind
 }
 
-/// Returns a colour without `!important`, and white and black by their names.
-fn plain_color(value: &str) -> &str {
+/// Returns a colour, white and black by their names; `None` for a word such as `inherit`, and for more than a colour.
+fn color(value: &str) -> Option<&str> {
     match value.split('!').next().unwrap_or_default().trim() {
-        "#fff" | "#ffffff" => "white",
-        "#000" | "#000000" => "black",
-        other => other,
+        "#fff" | "#ffffff" | "white" => Some("white"),
+        "#000" | "#000000" | "black" => Some("black"),
+        other if other.starts_with("rgb(") && other.ends_with(')') => Some(other),
+        other => other.starts_with('#').then_some(other).filter(|other| !other.contains(' ')),
     }
 }
 
@@ -136,7 +133,7 @@ mod tests {
             "font-size:1px",
             "color:#fff;background:#FFF",
             "background-color: white; color: #ffffff !important",
-            "color:transparent",
+            "color:rgb(1, 2, 3);background:rgb(1, 2, 3)",
         ] {
             assert!(is_unreadable(style), "{style}");
         }
@@ -146,8 +143,10 @@ mod tests {
             "color:#fff",
             "color:#fff;background:#000",
             "background:url(a.png)",
-            "color:transparent;background-clip:text",
-            "color:transparent;text-shadow:0 0 4px #000",
+            "color:#fff;background:#fff;background-clip:text",
+            "color:#fff;background:#fff;text-shadow:0 0 4px #000",
+            "color:inherit;background:inherit",
+            "color:#fff;background:#fff url(a.png)",
             "line-height:0",
             "",
         ] {
