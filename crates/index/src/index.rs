@@ -8,15 +8,12 @@ use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::query::RangeQuery;
 use tantivy::store::{Compressor, ZstdCompressor};
-use tantivy::{
-    Directory, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument,
-    TantivyError, Term,
-};
+use tantivy::{Directory, IndexSettings, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use crate::error::{Error, Result};
 use crate::schema::{Fields, TOKENIZER, schemas};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
-use crate::verify::{Verified, agree};
+use crate::verify::{Verified, agreeing_reader};
 
 /// Memory of the writer, in bytes, before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
@@ -103,9 +100,7 @@ impl Index {
             };
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
             // Opens every file: if a merge met a damaged one, tantivy's panic on its thread would end the process.
-            let reader: IndexReader =
-                index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-            let fields = agree(&index, &reader.searcher())?;
+            let (_, fields) = agreeing_reader(&index)?;
             let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
             // A crash during a commit leaves files that meta.json does not name. The next commit may need their names.
             writer.garbage_collect_files().wait()?;

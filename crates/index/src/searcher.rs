@@ -13,7 +13,7 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::snippet::SnippetGenerator;
-use tantivy::{Directory, IndexReader, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{Directory, IndexReader, TantivyDocument, Term};
 
 use crate::error::{Error, Result};
 use crate::ids::Ids;
@@ -22,7 +22,7 @@ use crate::reading::Reading;
 use crate::request::Request;
 use crate::schema::{Fields, TOKENIZER};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
-use crate::verify::{Verified, agree};
+use crate::verify::{Verified, agreeing_reader};
 
 /// Weight of a match in visible text outside the main text; one in the main text has 1.
 pub const OTHER_BOOST: f32 = 0.3;
@@ -120,9 +120,7 @@ impl Searcher {
         let open = || -> tantivy::Result<(tantivy::Index, IndexReader, Fields)> {
             let index = tantivy::Index::open(Verified::new(directory, folder))?;
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
-            let reader: IndexReader =
-                index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-            let fields = agree(&index, &reader.searcher())?;
+            let (reader, fields) = agreeing_reader(&index)?;
             Ok((index, reader, fields))
         };
         let (index, reader, fields) = guarded(folder, open)?;

@@ -13,8 +13,8 @@ use std::time::SystemTime;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::footer::Footer;
 use tantivy::directory::{DirectoryLock, FileHandle, Lock, WatchCallback, WatchHandle, WritePtr};
-use tantivy::index::SegmentComponent;
-use tantivy::{Directory, Searcher, TantivyError};
+use tantivy::index::{SegmentComponent, SegmentId};
+use tantivy::{Directory, IndexReader, ReloadPolicy, Searcher, SegmentMeta, TantivyError};
 
 use crate::schema::{Fields, fields_of};
 
@@ -29,6 +29,8 @@ const MAX_FOOTER: usize = 50_000;
 const SEAL: &[u8] = b"{\n  \"crc32\": \"";
 const SEAL_END: &[u8] = b"\",";
 const SEAL_DIGITS: usize = 8;
+/// Commits of another process while a reader is opened, beyond which their counts are compared all the same.
+const MAX_COMMITS: usize = 20;
 /// Limit of [`SOUND`]: a long-running process opens new index files all the time.
 const MAX_REMEMBERED: usize = 100_000;
 
@@ -227,15 +229,39 @@ fn check_names(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Compares meta.json with the files, because an older version added no checksum. Returns the fields.
-pub(crate) fn agree(index: &tantivy::Index, searcher: &Searcher) -> tantivy::Result<Fields> {
+/// Opens a reader of the version that meta.json names, and compares the two: an older version added no checksum. Returns
+/// the fields too.
+pub(crate) fn agreeing_reader(index: &tantivy::Index) -> tantivy::Result<(IndexReader, Fields)> {
     let wrong = |what: String| {
         Err(TantivyError::from(OpenReadError::wrap_io_error(damage(what), PathBuf::from(META))))
     };
+    let mut metas = index.searchable_segment_metas()?;
+    let reader: IndexReader =
+        index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
     let Some(fields) = fields_of(index) else {
         return wrong("its fields are unknown: damaged, or from another version".to_owned());
     };
-    let metas = index.searchable_segment_metas()?;
+    // Another process may have committed in between.
+    for _ in 0..MAX_COMMITS {
+        let now = index.searchable_segment_metas()?;
+        if versions(&metas) == versions(&now) {
+            break;
+        }
+        reader.reload()?;
+        metas = now;
+    }
+    match disagreement(&metas, &reader.searcher())? {
+        Some(what) => wrong(what),
+        None => Ok((reader, fields)),
+    }
+}
+
+fn versions(metas: &[SegmentMeta]) -> Vec<(SegmentId, Option<u64>)> {
+    metas.iter().map(|meta| (meta.id(), meta.delete_opstamp())).collect()
+}
+
+/// Returns how the counts of meta.json differ from the files.
+fn disagreement(metas: &[SegmentMeta], searcher: &Searcher) -> tantivy::Result<Option<String>> {
     for segment in searcher.segment_readers() {
         let id = segment.segment_id();
         let Some(meta) = metas.iter().find(|meta| meta.id() == id) else { continue };
@@ -248,14 +274,14 @@ pub(crate) fn agree(index: &tantivy::Index, searcher: &Searcher) -> tantivy::Res
             || alive + deleted != u64::from(stored)
         {
             let name = meta.relative_path(SegmentComponent::Store);
-            return wrong(format!(
+            return Ok(Some(format!(
                 "it counts {} pages and {deleted} deleted ones in {}, which holds {stored} and {alive} that are not deleted",
                 meta.max_doc(),
                 name.display()
-            ));
+            )));
         }
     }
-    Ok(fields)
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod time;
 mod writer;
 
 pub use hapax_fetch::{HttpParts, http_parts};
-pub use location::Location;
+pub use location::{Location, file_name};
 pub use members::{Member, Members};
 pub use overwrite::overwrite;
 pub use packed::{Packed, Packer};

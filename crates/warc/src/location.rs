@@ -7,6 +7,7 @@ pub struct Location {
     pub offset: u64,
 }
 
-pub(crate) fn name(number: u32) -> String {
+/// Returns the name of a file of the archive.
+pub fn file_name(number: u32) -> String {
     format!("pages-{number:05}.warc.gz")
 }

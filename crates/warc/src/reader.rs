@@ -5,7 +5,7 @@ use std::path::Path;
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
 use crate::arc;
-use crate::location::{Location, name};
+use crate::location::{Location, file_name};
 
 const MAX_HEADER: usize = 64 * 1024;
 /// Highest compression ratio of deflate, and bytes that a decoder may buffer.
@@ -161,7 +161,7 @@ pub(crate) fn payload_digest_at(folder: &Path, place: &Location) -> io::Result<O
 }
 
 fn member(folder: &Path, place: &Location) -> io::Result<impl BufRead + use<>> {
-    let mut input = File::open(folder.join(name(place.file)))?;
+    let mut input = File::open(folder.join(file_name(place.file)))?;
     input.seek(SeekFrom::Start(place.offset))?;
     Ok(BufReader::new(GzDecoder::new(BufReader::new(input))))
 }

@@ -1,4 +1,4 @@
-use super::location::name;
+use super::location::file_name;
 use super::*;
 use hapax_fetch::Response;
 use std::io::{Cursor, Write as _};
@@ -104,7 +104,7 @@ fn only_a_payload_with_the_same_digest_is_called_identical() {
 #[test]
 fn a_file_that_is_shorter_than_acknowledged_is_an_error_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let (first, second) = (folder.path().join(name(1)), folder.path().join(name(2)));
+    let (first, second) = (folder.path().join(file_name(1)), folder.path().join(file_name(2)));
     let open = |length| Writer::open(folder.path(), 1, length, WarcOptions::default());
     let error = open(5).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::head::{Head, known_fields};
-use crate::location::{Location, name};
+use crate::location::{Location, file_name};
 use crate::member::{Deflater, Part, put_member};
 use crate::packed::{Block, Packed};
 use crate::reader::payload_digest_at;
@@ -92,11 +92,11 @@ impl Writer {
     /// # Errors
     /// From the file system; [`io::ErrorKind::InvalidData`] if the file is shorter: then nothing is changed.
     pub fn open(folder: &Path, number: u32, length: u64, options: WarcOptions) -> io::Result<Self> {
-        has_all(&folder.join(name(number)), length)?;
+        has_all(&folder.join(file_name(number)), length)?;
         std::fs::create_dir_all(folder)?;
         let mut later = number + 1;
-        while folder.join(name(later)).exists() {
-            std::fs::remove_file(folder.join(name(later)))?;
+        while folder.join(file_name(later)).exists() {
+            std::fs::remove_file(folder.join(file_name(later)))?;
             later += 1;
         }
         let file = open(folder, number)?;
@@ -220,7 +220,7 @@ impl Writer {
     /// # Errors
     /// From the file system; [`io::ErrorKind::InvalidData`] if the file is shorter than before.
     pub fn reopen(&mut self) -> io::Result<()> {
-        has_all(&self.folder.join(name(self.number)), self.length)?;
+        has_all(&self.folder.join(file_name(self.number)), self.length)?;
         self.file = open(&self.folder, self.number)?;
         self.file.seek(SeekFrom::Start(self.length)).map(|_| ())
     }
@@ -233,7 +233,7 @@ impl Writer {
         let id = format!("<urn:hapax:{}:warcinfo:{}>", self.options.archive, self.number);
         let mut head = Head::of("warcinfo", &id);
         head.field("WARC-Date", &format_time(SystemTime::now()));
-        head.field("WARC-Filename", &name(self.number));
+        head.field("WARC-Filename", &file_name(self.number));
         head.field("Content-Type", "application/warc-fields");
         let block = self.deflater.part(&[&block.0])?;
         self.put(head, &block)?;
@@ -295,7 +295,7 @@ fn open(folder: &Path, number: u32) -> io::Result<File> {
         .write(true)
         .create(true)
         .truncate(false)
-        .open(folder.join(name(number)))?;
+        .open(folder.join(file_name(number)))?;
     if cfg!(unix) {
         File::open(folder)?.sync_all()?;
     }

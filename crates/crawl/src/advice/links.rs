@@ -1,10 +1,13 @@
 //! The links of a crawl, from its archive.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use hapax_data::MAX_RECORD;
+use hapax_data::files::open_stored;
 use hapax_extract::{Document, Limits};
 use hapax_url::{UrlLimits, normalize};
+use hapax_warc::{Members, Record, file_name};
 use url::Url;
 
 use super::known::Known;
@@ -31,20 +34,22 @@ impl Links {
         Self { pairs }
     }
 
-    /// Reads the links of all pages of an archive; `None` if it is missing or damaged, or has too many links.
+    /// Reads the links of all pages of an archive up to its committed end, the number of a file and its length: a crawl
+    /// may be at work. `None` if the archive is missing or damaged, or has too many links.
     pub(super) fn read(
         pages: &Path,
+        end: (u32, u64),
         known: &Known,
         (urls, documents): (&UrlLimits, &Limits),
     ) -> Result<Option<Self>> {
         let mut links = Self { pairs: known.redirects.clone() };
         let mut copies: HashMap<String, Vec<Url>> = HashMap::new();
-        let (mut count, files) = (0, archives_in(pages)?);
+        let (mut count, files) = (0, committed_files(archives_in(pages)?, end));
         if files.is_empty() {
             return Ok(None);
         }
-        for path in &files {
-            let is_whole = each_page(path, |record, url| {
+        for file in &files {
+            let is_whole = each_page(file, |record, url| {
                 if holds_page(record) {
                     links.add((known, urls), &url, read_record(record, &url, documents))
                 } else if let Some(holder) = holder_of(record)
@@ -62,9 +67,9 @@ impl Links {
             }
         }
         if !copies.is_empty() {
-            for path in &files {
+            for file in &files {
                 // Relative links of a copy have another base.
-                let is_whole = each_page(path, |record, url| {
+                let is_whole = each_page(file, |record, url| {
                     let own = copies.get(url.as_str()).filter(|_| holds_page(record));
                     own.into_iter().flatten().all(|copy| {
                         links.add((known, urls), copy, read_record(record, copy, documents))
@@ -113,18 +118,92 @@ impl Links {
     }
 }
 
+/// Returns the files up to the committed end, the last one with its length.
+fn committed_files(files: Vec<PathBuf>, (last, length): (u32, u64)) -> Vec<(PathBuf, Option<u64>)> {
+    let last = file_name(last);
+    let name = |path: &PathBuf| path.file_name().is_some_and(|name| name == last.as_str());
+    let before = files.iter().position(name).map_or(0, |at| at + 1);
+    let length = |path: &PathBuf| name(path).then_some(length);
+    files
+        .into_iter()
+        .take(before)
+        .map(|path| (length(&path), path))
+        .map(|(length, path)| (path, length))
+        .collect()
+}
+
 /// Calls `visit` with each record of a file that has a URL, until it returns false. Returns whether all were visited.
-fn each_page(path: &Path, mut visit: impl FnMut(&hapax_warc::Record, Url) -> bool) -> bool {
+fn each_page(
+    (path, length): &(PathBuf, Option<u64>),
+    mut visit: impl FnMut(&Record, Url) -> bool,
+) -> bool {
+    let mut visit = |record: &Record| {
+        let url = record.header("warc-target-uri").and_then(|url| Url::parse(url).ok());
+        let is_page = matches!(record.header("warc-type"), Some("response" | "revisit"));
+        url.filter(|_| is_page).is_none_or(|url| visit(record, url))
+    };
+    if let Some(length) = length {
+        let members = open_stored(path).and_then(|file| Members::new(file, *length, MAX_RECORD));
+        return members
+            .and_then(|mut members| {
+                while let Some(member) = members.next_member()? {
+                    if !visit(&member.record) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            })
+            .unwrap_or_else(|error| {
+                tracing::warn!("{}: {error}. Run `crawl check` for details", path.display());
+                false
+            });
+    }
     let Some(mut records) = open(path) else { return false };
     let mut ended = Ended::Whole;
     while let Some(record) = next_record(path, &mut records, &mut ended) {
-        let url = record.header("warc-target-uri").and_then(|url| Url::parse(url).ok());
-        let is_page = matches!(record.header("warc-type"), Some("response" | "revisit"));
-        if let Some(url) = url.filter(|_| is_page)
-            && !visit(&record, url)
-        {
+        if !visit(&record) {
             return false;
         }
     }
     ended == Ended::Whole
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn an_archive_is_read_to_its_committed_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |number| folder.path().join(file_name(number));
+        let mut member = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        write!(
+            member,
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/\r\n\
+             Content-Length: 0\r\n\r\n\r\n\r\n"
+        )
+        .unwrap();
+        let member = member.finish().unwrap();
+        // A crawl writes a second record, and a third file.
+        std::fs::write(path(1), &member).unwrap();
+        std::fs::write(path(2), [&member, &member[..member.len() / 2]].concat()).unwrap();
+        std::fs::write(path(3), &member[..9]).unwrap();
+        let count = |end| {
+            let mut count = 0;
+            let files = committed_files(archives_in(folder.path()).unwrap(), end);
+            let each = |file: &_| {
+                each_page(file, |_, _| {
+                    count += 1;
+                    true
+                })
+            };
+            (files.iter().all(each), count)
+        };
+        assert_eq!(count((2, member.len() as u64)), (true, 2));
+        assert_eq!(count((1, member.len() as u64)), (true, 1));
+        assert_eq!(count((0, 0)), (true, 0));
+        assert_eq!(count((2, member.len() as u64 + 9)), (false, 2), "less than was committed");
+    }
 }

@@ -13,7 +13,7 @@ mod weigh;
 
 use std::path::Path;
 
-use hapax_data::{CauseReport, Rows, tables};
+use hapax_data::{CauseReport, PagePosition, Rows, read_position, tables};
 use hapax_extract::Limits;
 use hapax_url::UrlLimits;
 use url::Url;
@@ -51,7 +51,9 @@ impl Advice {
         };
         let all = candidates(&rows)?;
         let pages = data.join("pages");
-        let links = if pages.is_dir() { Links::read(&pages, &known, limits)? } else { None };
+        let position: PagePosition = read_position(&store.payload())?;
+        let end = (position.warc_file, position.warc_length);
+        let links = if pages.is_dir() { Links::read(&pages, end, &known, limits)? } else { None };
         let Some(links) = links else {
             let why = "the links of the pages could not be read: the archive (pages/) is missing, damaged, or has more \
                        than 40,000,000 links";

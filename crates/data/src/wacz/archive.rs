@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
-use hapax_warc::Members;
+use hapax_warc::{Members, file_name};
 
 use super::cdxj::line_of;
 use super::sorted::SortedLines;
@@ -48,7 +48,7 @@ pub(crate) fn archive_end(data: &Path) -> Result<Option<(u32, u64)>> {
 pub(crate) fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFile>> {
     let mut files = Vec::new();
     for number in 1.. {
-        let name = format!("pages-{number:05}.warc.gz");
+        let name = file_name(number);
         let path = folder.join(&name);
         let Ok(found) = std::fs::metadata(&path).map(|meta| meta.len()) else { break };
         let length = match end {

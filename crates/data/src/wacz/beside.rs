@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use hapax_warc::file_name;
 use serde::Deserialize;
 
 use super::archive::{ArchiveFile, index};
@@ -16,12 +17,8 @@ const ENDING: &str = ".cdxj";
 /// Most bytes of a line: a URL, its key and some numbers.
 const MAX_LINE: u64 = 1 << 20;
 
-fn name_of(number: u32) -> String {
-    format!("pages-{number:05}.warc.gz")
-}
-
 fn beside(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("{}{ENDING}", name_of(number)))
+    folder.join(format!("{}{ENDING}", file_name(number)))
 }
 
 /// Writes the CDXJ files that are missing of the finished files in `folder`, those before `last`. Each appears when it is
@@ -39,7 +36,7 @@ pub fn write_cdxj(folder: &Path, last: u32, stop: impl Fn() -> bool) -> Result<u
         if path.symlink_metadata().is_ok() {
             continue;
         }
-        let (name, source) = (name_of(number), folder.join(name_of(number)));
+        let (name, source) = (file_name(number), folder.join(file_name(number)));
         let length = match fs::metadata(&source) {
             Ok(meta) => meta.len(),
             // A person moved it away.
@@ -165,7 +162,7 @@ mod tests {
             .unwrap();
             out.extend(member.finish().unwrap());
         }
-        fs::write(folder.join(name_of(number)), out).unwrap();
+        fs::write(folder.join(file_name(number)), out).unwrap();
     }
 
     #[test]
@@ -187,10 +184,10 @@ mod tests {
             lines[0].starts_with("example,a)/0 20260301000000 {\"url\":\"http://a.example/0\""),
             "{text}"
         );
-        let warc = folder.join(name_of(2));
+        let warc = folder.join(file_name(2));
         let length = fs::metadata(&warc).unwrap().len();
         assert_eq!(count_cdxj(&warc, length).unwrap(), Some(20));
-        assert_eq!(count_cdxj(&folder.join(name_of(3)), length).unwrap(), None);
+        assert_eq!(count_cdxj(&folder.join(file_name(3)), length).unwrap(), None);
         fs::remove_file(beside(folder, 2)).unwrap();
         assert_eq!(write_cdxj(folder, 3, || false).unwrap(), 1);
         assert_eq!(fs::read_to_string(beside(folder, 2)).unwrap(), text);
@@ -205,7 +202,7 @@ mod tests {
         let folder = folder.path();
         archive(folder, 1, 30);
         write_cdxj(folder, 2, || false).unwrap();
-        let warc = folder.join(name_of(1));
+        let warc = folder.join(file_name(1));
         let length = fs::metadata(&warc).unwrap().len();
         let text = fs::read_to_string(beside(folder, 1)).unwrap();
         assert!(count_cdxj(&warc, length - 1).is_err(), "a place behind the end");

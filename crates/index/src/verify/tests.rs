@@ -232,3 +232,30 @@ fn a_list_of_files_of_other_folders_is_damage_and_removes_nothing() {
     assert_eq!(std::fs::read(&other).unwrap(), b"kept");
     std::fs::remove_file(&other).unwrap();
 }
+
+#[test]
+fn a_reader_that_opens_while_another_thread_commits_sees_no_damage() {
+    let folder = index();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut opened = 0;
+                    while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                        crate::Searcher::open(folder.path(), jieba).unwrap();
+                        opened += 1;
+                    }
+                    opened
+                })
+            })
+            .collect();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        for id in 0..SEGMENTS * PAGES {
+            index.delete(id);
+            index.commit().unwrap();
+        }
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
+    });
+}
