@@ -32,12 +32,26 @@ impl Committed {
     /// Reads the lengths from the store's last commit. Without limits while another process is working, or if the
     /// store is missing or damaged.
     pub(crate) fn of(data: &Path) -> Self {
-        let mut all =
-            Self { discarded: u64::MAX, decisions: u64::MAX, skipped: u64::MAX, stamps: None };
-        if is_locked(data).unwrap_or(true) {
-            return all;
+        if is_locked(data).unwrap_or(true) { Self::without_limits() } else { Self::last(data) }
+    }
+
+    /// Does the same, but reads the last commit also while another process is working. If that has just started after a
+    /// crash, it cuts off the lines after this length while they are read.
+    pub(crate) fn at_open(data: &Path) -> Self {
+        let is_locked = is_locked(data).unwrap_or(true);
+        let mut all = Self::last(data);
+        if is_locked {
+            all.stamps = None;
         }
-        all.stamps = Some(stamps(data));
+        all
+    }
+
+    const fn without_limits() -> Self {
+        Self { discarded: u64::MAX, decisions: u64::MAX, skipped: u64::MAX, stamps: None }
+    }
+
+    fn last(data: &Path) -> Self {
+        let mut all = Self { stamps: Some(stamps(data)), ..Self::without_limits() };
         let store = read_only(data, Policy::default(), Recipe::default().name());
         let position = match store {
             // No commit yet: the next run discards all lines.

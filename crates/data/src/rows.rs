@@ -119,7 +119,7 @@ impl Rows {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let committed = Committed::of(data);
+        let committed = Committed::at_open(data);
         let decisions = Decisions::read_to(data, committed.decisions)?;
         let mut rows = Self::empty(path, log, committed, decisions);
         rows.first = rows.first_line()?;
