@@ -111,6 +111,8 @@ mod second_chance;
 mod ends;
 // Recrawls of known pages.
 mod recrawl;
+// Commands beside a crawl that is killed.
+mod readers;
 // Due pages, watches, and what runs changed.
 mod watch;
 // Changes of pages, for other programs.
