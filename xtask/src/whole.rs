@@ -236,20 +236,22 @@ pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
         let mut command = job.crawl();
         command.stderr(std::fs::File::create(&said)?);
         let mut crawl = Running::start(command)?;
-        let share =
-            (pages * SHARED_OUT / 100).saturating_sub(job.server.seen.distinct()) / (cycles - kill);
-        let until =
-            job.server.seen.distinct() + if kill % 4 == 3 { 0 } else { rng.below(2 * share) };
+        let seen = job.server.seen.distinct();
+        let rest = (pages * SHARED_OUT / 100).saturating_sub(seen);
+        let share = 2 * rest / (cycles - kill);
+        let until = seen + if kill % 4 == 3 { 0 } else { rng.below(share.min(rest)) };
         std::thread::sleep(Duration::from_millis(rng.below(OPENING)));
         let longest = Instant::now() + LONGEST;
         while job.server.seen.distinct() < until && crawl.ended()?.is_none() {
             ensure!(Instant::now() < longest, "no page came for {LONGEST:?} before kill {kill}");
             std::thread::sleep(Duration::from_millis(1));
         }
-        ensure!(
-            crawl.ended()?.is_none(),
-            "the crawl was over after {kill} kills of {cycles}: more --pages"
-        );
+        if let Some(status) = crawl.ended()? {
+            let said = std::fs::read_to_string(&said)?;
+            bail!(
+                "after {kill} kills of {cycles} the crawl ended with {status}; if by 0, more --pages:\n{said}"
+            );
+        }
         crawl.kill()?;
     }
     job.finish()?;

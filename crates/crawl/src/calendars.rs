@@ -16,7 +16,7 @@ use crate::page::PageWork;
 use crate::patterns::LeftOut;
 
 /// Name of the frontier's note with the counts of a calendar. Earlier versions had other texts in theirs.
-const NOTE: &str = "calendar-2";
+const NOTE: &str = "calendar-3";
 /// Number of empty pages of a calendar of which all links are followed.
 const EMPTY: u32 = 48;
 /// The same for a calendar of a site that has other calendars with many empty pages, such as its weeks and days.

@@ -17,13 +17,18 @@ const MAX_TEXT: usize = 8 << 10;
 const MAX_UNNAMED: usize = 2 << 10;
 /// Maximum number of links of such a page.
 const MAX_LINKS: usize = 1_000;
-/// The greatest number alone in its line that is a day.
-const LAST_DAY: u32 = 31;
+/// The greatest number alone in its line that is a week or a day.
+const LAST_WEEK: u32 = 53;
 const LAST_MONTH: u32 = 12;
-/// Maximum number of digits of numbers without a space between them: two months and years.
-const MAX_NUMBERS: usize = 12;
+const YEAR_DIGITS: usize = 4;
 /// Numbers that are years beside a month, as in 10/2026.
 const YEARS: RangeInclusive<u32> = 1000..=2999;
+/// The days that each month has. The first of the next month may follow the last of them.
+const DAYS: u32 = 28;
+/// Maximum number of days of a week, with one of the next.
+const WEEK: usize = 8;
+/// Percent of the numbers of a calendar that follow the one before; the others are numbers of weeks.
+const IN_ORDER: usize = 70;
 
 /// A page and its URL without dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,19 +75,24 @@ fn hash_without_dates(url: &Url, own: u64, document: &Document) -> Option<u64> {
         return None;
     }
     let mut addresses: Vec<String> = Vec::new();
+    let mut others: Vec<&Url> = Vec::new();
     for link in &document.links {
         let (address, dated) = undated(&link.url);
-        let sibling = dated && HASH.hash(address.as_bytes()) == own;
-        if sibling {
+        if dated && HASH.hash(address.as_bytes()) == own {
             words.siblings.extend(numbers_of(&link.url));
+            addresses.push(address);
+        } else if link.url.host() != url.host() {
+            // It may share this page.
+            addresses.push(address);
+        } else {
+            others.push(&link.url);
         }
-        // Without a date in the names, links to other numbers lead to other documents. Links to other hosts may share this
-        // page.
-        let elsewhere = link.url.host() != url.host();
-        let plain = sibling || elsewhere || words.dated;
-        addresses.push(if plain { address } else { link.url.to_string() });
     }
+    // Links to other numbers lead to other documents.
+    let of_other = |link: &&Url| if words.dated { words.undated(link) } else { link.to_string() };
+    addresses.extend(others.iter().map(of_other));
     text.lines().for_each(|line| words.add(line));
+    words.end();
     addresses.extend(document.images.iter().map(|image| image.url.to_string()));
     addresses.sort_unstable();
     addresses.dedup();
@@ -121,6 +131,24 @@ struct Undated {
     dated: bool,
     /// Whether they have a number of the URL.
     numbered: bool,
+    /// Numbers alone in their lines on a dated page.
+    alone: Vec<u32>,
+}
+
+/// Returns whether numbers are the days of a month, a week or a year, in their order and perhaps with those of the months
+/// before and after and with numbers of weeks.
+fn are_days(numbers: &[u32]) -> bool {
+    let follows = |pair: &[u32]| match pair {
+        [day, next] => *next == day + 1 || *day >= DAYS && *next == 1,
+        _ => false,
+    };
+    let in_order = numbers.windows(2).filter(|pair| follows(pair)).count();
+    match numbers.len() {
+        0 => true,
+        1 => false,
+        2..=WEEK => in_order + 1 == numbers.len(),
+        count => (1..=DAYS).all(|day| numbers.contains(&day)) && in_order * 100 >= IN_ORDER * count,
+    }
 }
 
 impl Undated {
@@ -136,11 +164,22 @@ impl Undated {
     fn add(&mut self, line: &str) {
         let words = words_of(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_day = |word: &str| word.parse().is_ok_and(|day: u32| day <= LAST_DAY);
-        let is_alone = self.dated && matches!(words[..], [word] if is_day(word));
-        if !is_alone && !words.iter().all(|word| self.is_of_pager(word)) {
-            let varies = if self.dated { changing(&words) } else { of_dates(&words) };
-            self.put(&words, &self.varying(&words, varies));
+        let alone = match words[..] {
+            [word] if self.dated => word.parse().ok().filter(|number| *number <= LAST_WEEK),
+            _ => None,
+        };
+        if let Some(number) = alone {
+            self.alone.push(number);
+        } else if !words.iter().all(|word| self.is_of_pager(word)) {
+            self.put(&words, &self.varying(&words, of_dates(&words)));
+        }
+    }
+
+    /// Adds the numbers that stood alone, unless they are the days of a calendar.
+    fn end(&mut self) {
+        if !are_days(&self.alone) {
+            let numbers = std::mem::take(&mut self.alone);
+            self.bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         }
     }
 
@@ -149,36 +188,57 @@ impl Undated {
         self.siblings.contains(number) || self.numbers.contains(number)
     }
 
-    /// Returns whether a word consists of numbers of this URL and of its siblings, as links without a space between them do.
+    /// Returns whether a word is a number of this URL or its siblings, or a year and a month of two links without a space
+    /// between them.
     fn is_of_pager(&self, word: &str) -> bool {
-        if word.len() > MAX_NUMBERS || !word.bytes().all(|byte| byte.is_ascii_digit()) {
-            return self.is_of_url(word);
-        }
-        // Whether the digits before each position are such numbers.
-        let mut reached = [false; MAX_NUMBERS + 1];
-        reached[0] = true;
-        for end in 1..=word.len() {
-            let is_number =
-                |start: usize| word.get(start..end).is_some_and(|digits| self.is_of_url(digits));
-            let found = (0..end).any(|start| reached.get(start) == Some(&true) && is_number(start));
-            if let Some(reached) = reached.get_mut(end) {
-                *reached = found;
+        let is_glued = || {
+            let halves = [
+                word.split_at_checked(YEAR_DIGITS),
+                word.len().checked_sub(YEAR_DIGITS).and_then(|at| word.split_at_checked(at)),
+            ];
+            halves.into_iter().flatten().any(|(one, other)| self.date_of(one, other).is_some())
+        };
+        self.is_of_url(word)
+            || (YEAR_DIGITS + 1..=YEAR_DIGITS + 2).contains(&word.len()) && is_glued()
+    }
+
+    /// Returns a year and a month of URLs, in any order.
+    fn date_of(&self, one: &str, other: &str) -> Option<(u32, u32)> {
+        let number = |word: &str| word.parse::<u32>().ok().filter(|_| self.is_of_url(word));
+        let (one, other) = (number(one)?, number(other)?);
+        let (month, year) = (one.min(other), one.max(other));
+        ((1..=LAST_MONTH).contains(&month) && YEARS.contains(&year)).then_some((year, month))
+    }
+
+    /// Returns a URL of a dated page without names of months. If it has the year of the page or of a sibling, also without
+    /// their numbers and those of days and weeks; other numbers name a document.
+    fn undated(&self, url: &Url) -> String {
+        let text = percent_decoded(url.as_str());
+        let mut has_year = false;
+        for_each_word(&text, |word| {
+            has_year |= word.len() >= YEAR_DIGITS && is_number(word) && self.is_of_url(word);
+        });
+        let mut out = String::new();
+        for_each_word(&text, |word| {
+            let is_small = || word.parse::<u32>().is_ok_and(|number| number <= LAST_WEEK);
+            let varies = match is_number(word) {
+                true => has_year && (self.is_of_url(word) || is_small()),
+                false => changing(&[word]).contains(&true),
+            };
+            if !varies {
+                out.push_str(word);
+                out.push(' ');
             }
-        }
-        reached.get(word.len()) == Some(&true)
+        });
+        out
     }
 
     /// Marks a month and a year of URLs beside each other as a date, as in 10/2026.
     fn varying(&self, words: &[&str], mut varies: Vec<bool>) -> Vec<bool> {
-        let number = |word: &str| word.parse::<u32>().ok().filter(|_| self.is_of_url(word));
         for (at, pair) in words.windows(2).enumerate() {
-            let [Some(one), Some(other)] =
-                [pair.first(), pair.last()].map(|word| word.and_then(|word| number(word)))
-            else {
-                continue;
-            };
-            let (month, year) = (one.min(other), one.max(other));
-            if (1..=LAST_MONTH).contains(&month) && YEARS.contains(&year) {
+            if let [one, other] = pair
+                && self.date_of(one, other).is_some()
+            {
                 varies.iter_mut().skip(at).take(2).for_each(|varies| *varies = true);
             }
         }
@@ -303,7 +363,7 @@ mod tests {
                 let (year, month) = (at / 12, at % 12 + 1);
                 format!("<a href=/calendar/{year}/{month:02}>{month:02}/{year}</a>")
             };
-            let days: String = (1..=27 + month % 3).map(|day| format!("<td>{day}</td>")).collect();
+            let days: String = (1..=28 + month % 4).map(|day| format!("<td>{day}</td>")).collect();
             let name = if padded { format!("{month:02}") } else { month.to_string() };
             let page = format!(
                 "<title>{name}/{year}</title>{}{space}{}<table><tr>{days}</table>{more}",
@@ -346,22 +406,47 @@ mod tests {
 
     #[test]
     fn pages_that_differ_in_dates_only_have_equal_hashes() {
-        let month = |name: &str, days: &str, link: &str| {
-            hash(&format!(
-                "<h1>{name}</h1><table><tr>{days}</tr></table><p>There are no events for {name}.</p>\
-                 <a href=/events/{link}>next</a>"
-            ))
+        let month = |name: &str, (path, link): (&str, &str), days: &[u32]| {
+            let cells: String = days.iter().map(|day| format!("<td>{day}</td>")).collect();
+            let page = format!(
+                "<h1>{name}</h1><table><tr>{cells}</tr></table><p>There are no events for {name}.</p>\
+                 <a href=/events/{link}>next</a><a href=/print/{path}>print</a>"
+            );
+            list(&format!("/events/{path}"), &page)
         };
-        let july = month("July 2031", "<td>30<td>31", "2031-08");
+        let days = |last: u32| (1..=last).collect::<Vec<u32>>();
+        let july = month("July 2031", ("2031-07", "2031-08"), &days(31));
         assert!(july.is_some());
-        assert_eq!(july, month("February 2019", "<td>27<td>28", "2019-03"));
-        assert_eq!(july, month("June 2031", "<td>29<td>30", "july-2031"));
+        for (days, why) in [
+            (days(30), "a month"),
+            ([vec![29, 30, 31], days(30), days(5)].concat(), "with days of others"),
+            (
+                (1..=28)
+                    .flat_map(|day| [day].into_iter().chain((day % 7 == 0).then(|| 20 + day / 7)))
+                    .collect(),
+                "with weeks",
+            ),
+            (vec![28, 29, 30, 31, 1, 2, 3], "a week"),
+            (days(31).repeat(12), "a year"),
+        ] {
+            assert_eq!(july, month("February 2019", ("2019-02", "2019-03"), &days), "{why}");
+        }
+        assert_eq!(july, month("June 2031", ("june-2031", "july-2031"), &days(30)));
+        for (numbers, why) in [
+            (vec![3, 9, 17, 22, 28, 31], "drawn"),
+            (days(31).iter().flat_map(|day| [*day, day * 7 % 30]).collect(), "measured"),
+            (vec![17], "counted"),
+        ] {
+            assert_ne!(july, month("February 2019", ("2019-02", "2019-03"), &numbers), "{why}");
+        }
         let other = "<h1>July 2031</h1><p>There are no events for July 2031.</p>";
         for more in [
             "<p>The fair</p>",
             "<p>12 July 2031 Jazz night</p>",
             "<p>12.50 Euro</p>",
+            "<p>4711 visitors</p>",
             "<a href=/fair>x</a>",
+            "<a href=/minutes/93>x</a>",
             "<img src=/2031/07.jpg>",
             "<img src=/2031/08.jpg>",
         ] {

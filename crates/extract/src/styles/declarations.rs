@@ -67,35 +67,43 @@ pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
     away || flat && cut
 }
 
-/// Returns whether declarations leave text that nobody can read: in letters without a size, or of the colour behind them.
-/// Elements within it may have others.
+/// Returns whether declarations leave text that nobody can read: in letters without a size, or white on white. Elements
+/// within it may have others. Readers select text of another colour that is equal to the one behind it: a spoiler.
 pub(crate) fn is_unreadable(declarations: &str) -> bool {
     if !UNREADABLE.iter().any(|part| memmem::find(declarations.as_bytes(), part).is_some()) {
         return false;
     }
-    let (mut tiny, mut filled, mut letters, mut behind) = (false, false, None, None);
+    let (mut tiny, mut other, mut letters, mut behind) = (false, false, false, false);
     for (name, value) in declared(declarations) {
+        // The first one may win.
+        other |= value.contains('!');
         match name.as_str() {
-            "font-size" => tiny = pixels(&value).is_some_and(|size| size <= UNREADABLE_SIZE),
-            "color" => letters = color(&value).map(str::to_owned),
-            "background" | "background-color" => behind = color(&value).map(str::to_owned),
-            // Letters cut out of a picture, or drawn as a shadow.
-            "-webkit-text-fill-color" | "text-shadow" => filled = true,
-            "background-clip" | "-webkit-background-clip" => filled = true,
-            _ => {}
+            "font-size" => tiny = is_no_size(&value),
+            "color" => letters = is_white(&value),
+            "background" | "background-color" => {
+                behind = is_white(&value);
+                other |= value.contains('(');
+            }
+            // Pictures, letters cut out of them, lines around letters, shadows and the like.
+            "background-image" | "background-clip" | "box-shadow" | "text-shadow" | "filter" => {
+                other = true
+            }
+            "mix-blend-mode" => other = true,
+            name => other |= name.starts_with("-webkit"),
         }
     }
-    tiny || !filled && letters.is_some() && letters == behind
+    !other && (tiny || letters && behind)
 }
 
-/// Returns a colour, white and black by their names; `None` for a word such as `inherit`, and for more than a colour.
-fn color(value: &str) -> Option<&str> {
-    match value.split('!').next().unwrap_or_default().trim() {
-        "#fff" | "#ffffff" | "white" => Some("white"),
-        "#000" | "#000000" | "black" => Some("black"),
-        other if other.starts_with("rgb(") && other.ends_with(')') => Some(other),
-        other => other.starts_with('#').then_some(other).filter(|other| !other.contains(' ')),
-    }
+/// Returns whether letters of this size are too small to read. Browsers ignore other numbers without a unit.
+fn is_no_size(value: &str) -> bool {
+    let has_unit = value.ends_with(|c: char| c.is_ascii_alphabetic());
+    pixels(value)
+        .is_some_and(|size| size == 0.0 || has_unit && (0.0..=UNREADABLE_SIZE).contains(&size))
+}
+
+fn is_white(value: &str) -> bool {
+    matches!(value, "#fff" | "#ffffff" | "white" | "rgb(255,255,255)" | "rgb(255, 255, 255)")
 }
 
 /// Returns whether a value of `clip` leaves at most a pixel, as frameworks do with text for screen readers.
@@ -126,25 +134,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_without_a_size_or_a_colour_of_their_own_are_unreadable() {
+    fn letters_without_a_size_and_white_on_white_are_unreadable() {
         for style in [
             "font-size:0",
             "color: red; font-size: 0px",
             "font-size:1px",
             "color:#fff;background:#FFF",
-            "background-color: white; color: #ffffff !important",
-            "color:rgb(1, 2, 3);background:rgb(1, 2, 3)",
+            "background-color: white; color: #ffffff",
         ] {
             assert!(is_unreadable(style), "{style}");
         }
         for style in [
             "font-size:.8em",
             "font-size:90%",
+            "font-size:-1",
+            "font-size:+1",
+            "font-size:1",
+            "font-size:16px !important;font-size:0",
             "color:#fff",
             "color:#fff;background:#000",
+            "color:#000;background:#000",
             "background:url(a.png)",
             "color:#fff;background:#fff;background-clip:text",
             "color:#fff;background:#fff;text-shadow:0 0 4px #000",
+            "color:#fff;background-color:#fff;background-image:url(a.png)",
+            "color:#fff;background:linear-gradient(red, blue);background-color:#fff",
+            "color:#333 !important;background:#fff;color:#fff",
             "color:inherit;background:inherit",
             "color:#fff;background:#fff url(a.png)",
             "line-height:0",

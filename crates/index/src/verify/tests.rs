@@ -241,12 +241,10 @@ fn a_reader_that_opens_while_another_thread_commits_sees_no_damage() {
         let readers: Vec<_> = (0..2)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut opened = 0;
+                    crate::Searcher::open(folder.path(), jieba).unwrap();
                     while !ended.load(std::sync::atomic::Ordering::Relaxed) {
                         crate::Searcher::open(folder.path(), jieba).unwrap();
-                        opened += 1;
                     }
-                    opened
                 })
             })
             .collect();
@@ -254,8 +252,10 @@ fn a_reader_that_opens_while_another_thread_commits_sees_no_damage() {
         for id in 0..SEGMENTS * PAGES {
             index.delete(id);
             index.commit().unwrap();
+            // A reader waits for a moment without a commit.
+            std::thread::sleep(std::time::Duration::from_millis(3));
         }
         ended.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
     });
 }
