@@ -171,8 +171,16 @@ impl Undated {
         if let Some(number) = alone {
             self.alone.push(number);
         } else if !words.iter().all(|word| self.is_of_pager(word)) {
-            self.put(&words, &self.varying(&words, of_dates(&words)));
+            let varies = if self.dated { self.changing(&words) } else { of_dates(&words) };
+            self.put(&words, &self.varying(&words, varies));
         }
+    }
+
+    /// Returns for each word whether it is of a date, or a number of the URL where it counts or names a section or page.
+    fn changing(&self, words: &[&str]) -> Vec<bool> {
+        let (changing, of_dates) = (changing(words), of_dates(words));
+        let each = words.iter().zip(changing).zip(of_dates);
+        each.map(|((word, changes), dated)| dated || changes && self.is_of_url(word)).collect()
     }
 
     /// Adds the numbers that stood alone, unless they are the days of a calendar.
@@ -210,8 +218,8 @@ impl Undated {
         ((1..=LAST_MONTH).contains(&month) && YEARS.contains(&year)).then_some((year, month))
     }
 
-    /// Returns a URL of a dated page without names of months. If it has the year of the page or of a sibling, also without
-    /// their numbers and those of days and weeks; other numbers name a document.
+    /// Returns a URL of a dated page without names of months and the numbers of this URL and its siblings. If it has a year
+    /// of those, also without numbers of days and weeks. Other numbers name a document.
     fn undated(&self, url: &Url) -> String {
         let text = percent_decoded(url.as_str());
         let mut has_year = false;
@@ -222,7 +230,7 @@ impl Undated {
         for_each_word(&text, |word| {
             let is_small = || word.parse::<u32>().is_ok_and(|number| number <= LAST_WEEK);
             let varies = match is_number(word) {
-                true => has_year && (self.is_of_url(word) || is_small()),
+                true => self.is_of_url(word) || has_year && is_small(),
                 false => changing(&[word]).contains(&true),
             };
             if !varies {
