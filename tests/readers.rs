@@ -38,9 +38,18 @@ fn read_on(data: &Path, first: usize, ended: &AtomicBool) -> u64 {
     count
 }
 
+/// Ends the readers, also after a failed assertion.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
 #[test]
 fn commands_beside_a_crawl_that_is_killed_again_and_again_read_what_was_committed() {
-    let server = Server::slow(web(120, 5), Duration::from_millis(2));
+    let server = Server::slow(web(120, 5), Duration::from_millis(20));
     let bench = Bench::new();
     let (seeds, flags) = ([server.url("/")], ["--per-host", "4"]);
     // The readers begin with a directory.
@@ -51,6 +60,7 @@ fn commands_beside_a_crawl_that_is_killed_again_and_again_read_what_was_committe
     let ended = AtomicBool::new(false);
     let data = bench.data();
     std::thread::scope(|scope| {
+        let end = End(&ended);
         let readers = [0, 3, 6].map(|first| {
             let (data, ended) = (&data, &ended);
             scope.spawn(move || read_on(data, first, ended))
@@ -59,9 +69,11 @@ fn commands_beside_a_crawl_that_is_killed_again_and_again_read_what_was_committe
             let before = server.asked().len();
             let mut child = bench.spawn(&seeds, &flags);
             // Every other one is killed while it opens its data.
-            match cycle % 2 {
-                0 => server.wait_for(before + 1 + cycle * 5 % 17),
-                _ => std::thread::sleep(Duration::from_millis(cycle as u64 * 7 % 60)),
+            let pages = if cycle % 2 == 0 { 1 + cycle * 5 % 17 } else { 0 };
+            let opening = Duration::from_millis(cycle as u64 * 7 % 60);
+            std::thread::sleep(opening);
+            while server.asked().len() < before + pages && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(5));
             }
             let early = child.try_wait().unwrap();
             assert!(early.is_none_or(|status| status.success()), "{early:?}");
@@ -70,7 +82,7 @@ fn commands_beside_a_crawl_that_is_killed_again_and_again_read_what_was_committe
         }
         let output = bench.crawl(&seeds, &flags);
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-        ended.store(true, SeqCst);
+        drop(end);
         for reader in readers {
             assert!(reader.join().unwrap() > 2);
         }
