@@ -4,12 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use crate::helpers::plain;
-use crate::support::{Bench, Server, code, html, missing, prose, text};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 use crate::traps::{ANSWER, crawled, ended, fresh, number, page};
 
 /// A unique word of letters.
 fn word() -> String {
     fresh().bytes().map(|digit| char::from(b'a' + digit % 23)).collect()
+}
+
+/// A page whose links end with new words.
+fn of_words(path: &str) -> Page {
+    let number = match path {
+        "/" => Some(0),
+        path => number(path.trim_start_matches('/').split('x').next().unwrap()),
+    };
+    number.map_or_else(missing, |number| page(number, |to| format!("/p{to}x{}", word())))
 }
 
 #[test]
@@ -57,11 +66,7 @@ fn the_log_says_how_often_a_site_repeated_itself() {
     let server = Server::answering(
         Arc::new(|path, _| match path {
             "/robots.txt" => plain(""),
-            "/" => page(0, |to| format!("/p{to}x{}", word())),
-            _ => match number(path.trim_start_matches('/').split('x').next().unwrap()) {
-                Some(number) => page(number, |to| format!("/p{to}x{}", word())),
-                None => missing(),
-            },
+            path => of_words(path),
         }),
         ANSWER,
     );
@@ -219,7 +224,7 @@ fn a_recrawl_finds_the_new_pages_of_a_host_that_repeated() {
         Arc::new(move |path, _| match path {
             "/robots.txt" => plain(""),
             "/" => {
-                let mut page = page(0, |to| format!("/p{to}x{}", word()));
+                let mut page = of_words(path);
                 if posts.load(SeqCst) {
                     let links =
                         (0..20).map(|n| format!("<a href=/a-post-of-the-year-{n}>post</a> "));
@@ -233,10 +238,7 @@ fn a_recrawl_finds_the_new_pages_of_a_host_that_repeated() {
                     Some(n) if n < 20 => {
                         html(format!("<h1>Post {n}</h1><p>{}</p>", prose(9000 + n, 9)))
                     }
-                    _ => match number(path.trim_start_matches('/').split('x').next().unwrap()) {
-                        Some(number) => page(number, |to| format!("/p{to}x{}", word())),
-                        None => missing(),
-                    },
+                    _ => of_words(path),
                 }
             }
         }),

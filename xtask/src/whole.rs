@@ -17,9 +17,9 @@ use crate::web::Server;
 
 /// Repeated requests allowed for each kill: the default of `--concurrency` in flight.
 pub(crate) const AGAIN_PER_KILL: u64 = 64;
-/// Within this many milliseconds of its start a crawl has opened its data, even after a kill.
+/// Milliseconds after its start within which a crawl usually opens its data.
 const OPENING: u64 = 100;
-/// Percent of the pages that are fetched before the last kill at most.
+/// Maximum percentage of the pages that are fetched before the last kill.
 const SHARED_OUT: u64 = 70;
 /// A crawl that takes longer counts as hanging.
 const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
@@ -225,8 +225,8 @@ fn wait(command: Command) -> Result<Option<i32>> {
     bail!("a crawl went on for {LONGEST:?} and was ended")
 }
 
-/// Kills a crawl `cycles` times: usually after a random number of pages, which are shared out among the kills however
-/// fast the machine is, and every fourth time within moments, while the crawl opens its data.
+/// Kills a crawl `cycles` times. Most kills come after a random number of pages, so that the pages suffice on machines of any
+/// speed. Every fourth comes while the crawl opens its data.
 pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
     let job = Job::new(pages)?;
     let said = job.folder.join("stderr");

@@ -35,8 +35,8 @@ impl Committed {
         if is_locked(data).unwrap_or(true) { Self::without_limits() } else { Self::last(data) }
     }
 
-    /// Does the same, but reads the last commit also while another process is working. If that has just started after a
-    /// crash, it cuts off the lines after this length while they are read.
+    /// Reads the lengths from the store's last commit, even while another process is working. A process that resumes after a
+    /// crash cuts off longer logs.
     pub(crate) fn at_open(data: &Path) -> Self {
         let is_locked = is_locked(data).unwrap_or(true);
         let mut all = Self::last(data);

@@ -135,4 +135,6 @@ pub use stream::{
 };
 pub use tables::{ELSEWHERE, is_reference_key, locked, read_only, reference_key, url_of_key};
 pub use texts::Texts;
-pub use wacz::{WaczCounts, count_cdxj, is_replayed, remove_cdxj, write_cdxj, write_wacz};
+pub use wacz::{
+    ArchiveFile, WaczCounts, count_cdxj, files_to, is_replayed, remove_cdxj, write_cdxj, write_wacz,
+};

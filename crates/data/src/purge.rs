@@ -6,14 +6,13 @@ use std::time::SystemTime;
 
 use hapax_page::HASH;
 use hapax_url::host_key;
-use hapax_warc::{Member, Members, overwrite};
+use hapax_warc::{Member, overwrite};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::archived::MAX_RECORD;
 use crate::decisions::{Decisions, Forgotten};
-use crate::error::{Context, Error, Result};
-use crate::files::open_stored;
+use crate::error::{Context, Result};
 use crate::texts::Texts;
 use crate::wacz::{ArchiveFile, archive_end, files_to, remove_cdxj_of};
 
@@ -84,7 +83,7 @@ impl PurgePlan {
         };
         let (mut found, mut revisited) = (Vec::new(), HashSet::new());
         for (index, file) in files.iter().enumerate() {
-            each_member(file, |member| {
+            file.each_member(|member| {
                 let record = &member.record;
                 let header = |name: &str| record.header(name).unwrap_or_default();
                 if wanted(header("warc-target-uri")) {
@@ -94,6 +93,7 @@ impl PurgePlan {
                 {
                     revisited.insert(hash(header("warc-payload-digest")));
                 }
+                Ok(true)
             })?;
         }
         let stays: HashSet<u64> = found
@@ -181,20 +181,4 @@ impl Found {
 
 fn hash(text: &str) -> u64 {
     HASH.hash(text.as_bytes())
-}
-
-fn each_member(file: &ArchiveFile, mut visit: impl FnMut(Member)) -> Result<()> {
-    let name = || file.path.display().to_string();
-    let input = open_stored(&file.path).with_context(name)?;
-    let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
-    loop {
-        match members.next_member() {
-            Ok(Some(member)) => visit(member),
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                let at = members.offset();
-                return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
-            }
-        }
-    }
 }

@@ -227,7 +227,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Returns whether an element contains no other, but for line breaks.
+/// Returns whether an element contains only text and line breaks.
 pub(crate) fn has_only_text(node: NodeRef<'_, Node>) -> bool {
     node.children()
         .all(|child| child.value().as_element().is_none_or(|element| element.name() == "br"))

@@ -17,17 +17,17 @@ const MAX_TEXT: usize = 8 << 10;
 const MAX_UNNAMED: usize = 2 << 10;
 /// Maximum number of links of such a page.
 const MAX_LINKS: usize = 1_000;
-/// The greatest number alone in its line that is a week or a day.
+/// The greatest week number. Days are smaller.
 const LAST_WEEK: u32 = 53;
 const LAST_MONTH: u32 = 12;
 const YEAR_DIGITS: usize = 4;
 /// Numbers that are years beside a month, as in 10/2026.
 const YEARS: RangeInclusive<u32> = 1000..=2999;
-/// The days that each month has. The first of the next month may follow the last of them.
+/// Number of days that every month has. From this day on, the first of the next month may follow.
 const DAYS: u32 = 28;
-/// Maximum number of days of a week, with one of the next.
+/// Maximum number of days in the view of a week, which may have one of the next.
 const WEEK: usize = 8;
-/// Percent of the numbers of a calendar that follow the one before; the others are numbers of weeks.
+/// Minimum percentage of numbers in a calendar that continue the sequence of days. The others are week numbers.
 const IN_ORDER: usize = 70;
 
 /// A page and its URL without dates.
@@ -113,7 +113,7 @@ fn numbers_of(url: &Url) -> HashSet<String> {
     numbers
 }
 
-/// Removes zeros in front: a page names month 5 of a URL with 05.
+/// Removes leading zeros: a page may write month 05 of its URL as 5.
 fn unpadded(number: &str) -> &str {
     let digits = number.trim_start_matches('0');
     if digits.starts_with(|c: char| c.is_ascii_digit()) { digits } else { number }
@@ -135,8 +135,8 @@ struct Undated {
     alone: Vec<u32>,
 }
 
-/// Returns whether numbers are the days of a month, a week or a year, in their order and perhaps with those of the months
-/// before and after and with numbers of weeks.
+/// Returns whether numbers are the days of a month, a week or a year in order. Days of adjacent months and week numbers
+/// may stand among them.
 fn are_days(numbers: &[u32]) -> bool {
     let follows = |pair: &[u32]| match pair {
         [day, next] => *next == day + 1 || *day >= DAYS && *next == 1,

@@ -1,17 +1,16 @@
 //! The links of a crawl, from its archive.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use hapax_data::MAX_RECORD;
-use hapax_data::files::open_stored;
+use hapax_data::{ArchiveFile, files_to};
 use hapax_extract::{Document, Limits};
 use hapax_url::{UrlLimits, normalize};
-use hapax_warc::{Members, Record, file_name};
+use hapax_warc::{Member, Record};
 use url::Url;
 
 use super::known::Known;
-use crate::archived::{Ended, archives_in, holder_of, holds_page, next_record, open, read_record};
+use crate::archived::{holder_of, holds_page, read_record};
 use crate::error::Result;
 
 /// Maximum number of links between known addresses, of eight bytes each. With more there is no advice.
@@ -44,10 +43,15 @@ impl Links {
     ) -> Result<Option<Self>> {
         let mut links = Self { pairs: known.redirects.clone() };
         let mut copies: HashMap<String, Vec<Url>> = HashMap::new();
-        let (mut count, files) = (0, committed_files(archives_in(pages)?, end));
-        if files.is_empty() {
+        let files = files_to(pages, Some(end)).unwrap_or_else(|error| {
+            tracing::warn!("{error}. Run `crawl check` for details");
+            Vec::new()
+        });
+        // Without one of them, links may be missing.
+        if files.is_empty() || files.len() != end.0 as usize {
             return Ok(None);
         }
+        let mut count = 0;
         for file in &files {
             let is_whole = each_page(file, |record, url| {
                 if holds_page(record) {
@@ -118,54 +122,17 @@ impl Links {
     }
 }
 
-/// Returns the files up to the committed end, the last one with its length.
-fn committed_files(files: Vec<PathBuf>, (last, length): (u32, u64)) -> Vec<(PathBuf, Option<u64>)> {
-    let last = file_name(last);
-    let name = |path: &PathBuf| path.file_name().is_some_and(|name| name == last.as_str());
-    let before = files.iter().position(name).map_or(0, |at| at + 1);
-    let length = |path: &PathBuf| name(path).then_some(length);
-    files
-        .into_iter()
-        .take(before)
-        .map(|path| (length(&path), path))
-        .map(|(length, path)| (path, length))
-        .collect()
-}
-
 /// Calls `visit` with each record of a file that has a URL, until it returns false. Returns whether all were visited.
-fn each_page(
-    (path, length): &(PathBuf, Option<u64>),
-    mut visit: impl FnMut(&Record, Url) -> bool,
-) -> bool {
-    let mut visit = |record: &Record| {
+fn each_page(file: &ArchiveFile, mut visit: impl FnMut(&Record, Url) -> bool) -> bool {
+    let visited = file.each_member(|Member { record, .. }| {
         let url = record.header("warc-target-uri").and_then(|url| Url::parse(url).ok());
         let is_page = matches!(record.header("warc-type"), Some("response" | "revisit"));
-        url.filter(|_| is_page).is_none_or(|url| visit(record, url))
-    };
-    if let Some(length) = length {
-        let members = open_stored(path).and_then(|file| Members::new(file, *length, MAX_RECORD));
-        return members
-            .and_then(|mut members| {
-                while let Some(member) = members.next_member()? {
-                    if !visit(&member.record) {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            })
-            .unwrap_or_else(|error| {
-                tracing::warn!("{}: {error}. Run `crawl check` for details", path.display());
-                false
-            });
-    }
-    let Some(mut records) = open(path) else { return false };
-    let mut ended = Ended::Whole;
-    while let Some(record) = next_record(path, &mut records, &mut ended) {
-        if !visit(&record) {
-            return false;
-        }
-    }
-    ended == Ended::Whole
+        Ok(url.filter(|_| is_page).is_none_or(|url| visit(&record, url)))
+    });
+    visited.unwrap_or_else(|error| {
+        tracing::warn!("{error}. Run `crawl check` for details");
+        false
+    })
 }
 
 #[cfg(test)]
@@ -177,7 +144,7 @@ mod tests {
     #[test]
     fn an_archive_is_read_to_its_committed_end() {
         let folder = tempfile::tempdir().unwrap();
-        let path = |number| folder.path().join(file_name(number));
+        let path = |number| folder.path().join(hapax_warc::file_name(number));
         let mut member = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         write!(
             member,
@@ -192,7 +159,7 @@ mod tests {
         std::fs::write(path(3), &member[..9]).unwrap();
         let count = |end| {
             let mut count = 0;
-            let files = committed_files(archives_in(folder.path()).unwrap(), end);
+            let files = files_to(folder.path(), Some(end)).unwrap();
             let each = |file: &_| {
                 each_page(file, |_, _| {
                     count += 1;
@@ -204,6 +171,7 @@ mod tests {
         assert_eq!(count((2, member.len() as u64)), (true, 2));
         assert_eq!(count((1, member.len() as u64)), (true, 1));
         assert_eq!(count((0, 0)), (true, 0));
-        assert_eq!(count((2, member.len() as u64 + 9)), (false, 2), "less than was committed");
+        assert_eq!(count((2, member.len() as u64 + 9)), (false, 2), "a record is cut");
+        assert!(files_to(folder.path(), Some((2, 9999))).is_err(), "less than was committed");
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
-use hapax_warc::{Members, file_name};
+use hapax_warc::{Member, Members, file_name};
 
 use super::cdxj::line_of;
 use super::sorted::SortedLines;
@@ -16,7 +16,7 @@ use crate::tables::read_only;
 
 /// A file of the archive, and its committed length.
 #[derive(Debug)]
-pub(crate) struct ArchiveFile {
+pub struct ArchiveFile {
     pub(crate) path: PathBuf,
     pub(crate) name: String,
     pub(crate) length: u64,
@@ -45,7 +45,10 @@ pub(crate) fn archive_end(data: &Path) -> Result<Option<(u32, u64)>> {
 }
 
 /// Returns the files of the archive in a folder up to `end`, the last file and its length.
-pub(crate) fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFile>> {
+///
+/// # Errors
+/// [`Error::Damaged`] if the last file is shorter than that.
+pub fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFile>> {
     let mut files = Vec::new();
     for number in 1.. {
         let name = file_name(number);
@@ -65,30 +68,46 @@ pub(crate) fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<Arc
     Ok(files)
 }
 
+impl ArchiveFile {
+    /// Calls `visit` with each record up to the committed length, until it returns false. Returns whether all were visited.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] with the place of a record that cannot be read; otherwise from the file system or `visit`.
+    pub fn each_member(&self, mut visit: impl FnMut(Member) -> Result<bool>) -> Result<bool> {
+        let name = || self.path.display().to_string();
+        let input = open_stored(&self.path).with_context(name)?;
+        let mut members = Members::new(input, self.length, MAX_RECORD).with_context(name)?;
+        loop {
+            match members.next_member() {
+                Ok(Some(member)) => {
+                    if !visit(member)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(None) => return Ok(true),
+                Err(error) => {
+                    let at = members.offset();
+                    return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
+                }
+            }
+        }
+    }
+}
+
 /// Adds a line for each record of a file. Returns their number; `None` if `stop` ended it.
 pub(super) fn index(
     file: &ArchiveFile,
     lines: &mut SortedLines,
     stop: impl Fn() -> bool,
 ) -> Result<Option<u64>> {
-    let name = || file.path.display().to_string();
-    let input = open_stored(&file.path).with_context(name)?;
-    let mut members = Members::new(input, file.length, MAX_RECORD).with_context(name)?;
     let mut records = 0;
-    while !stop() {
-        match members.next_member() {
-            Ok(Some(member)) => {
-                if let Some(line) = line_of(&member, &file.name)? {
-                    lines.add(line)?;
-                    records += 1;
-                }
+    let is_whole = !stop()
+        && file.each_member(|member| {
+            if let Some(line) = line_of(&member, &file.name)? {
+                lines.add(line)?;
+                records += 1;
             }
-            Ok(None) => return Ok(Some(records)),
-            Err(error) => {
-                let at = members.offset();
-                return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
-            }
-        }
-    }
-    Ok(None)
+            Ok(!stop())
+        })?;
+    Ok(is_whole.then_some(records))
 }

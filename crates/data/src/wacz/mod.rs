@@ -13,7 +13,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use serde_json::json;
 
-pub(crate) use self::archive::{ArchiveFile, archive_end, files_to};
+pub(crate) use self::archive::archive_end;
+pub use self::archive::{ArchiveFile, files_to};
 use self::archive::{archive_files, index};
 pub(crate) use self::beside::remove_cdxj_of;
 pub use self::beside::{count_cdxj, remove_cdxj, write_cdxj};

@@ -498,7 +498,7 @@ fn hidden_text_is_no_text_while_more_is_shown() {
         let text = read(&html).text;
         assert!(!text.contains("machines") && text.contains("the road was dry"), "{hidden}");
     }
-    // Its children may have a size of their own.
+    // Its children may have another size.
     let html = format!("<article style='font-size:0'><h1>The river</h1>{}</article>", story(0, 8));
     assert!(read(&html).text.contains("the road was dry"));
     // A page that a script shows when it is ready.
