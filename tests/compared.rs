@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::helpers::{pipe, stored};
+use crate::helpers::{crawled, pipe, stored};
 use crate::support::*;
 
 const TEXT: &str = "<p>The tee is made of cotton from a small farm in the hills, and it is sewn by the people of the \
@@ -183,4 +183,21 @@ fn equal_text_with_other_opening_hours_is_two_pages() {
     let pages = [("http://a.example/leeds", hours(7)), ("http://a.example/york", hours(8))];
     stored(&bench, &pages, &[]);
     assert_eq!(bench.kept().len(), 2, "{:?}", lines_of(&bench));
+}
+
+#[test]
+fn texts_that_a_crash_left_without_a_document_are_dropped() {
+    let (bench, server) = crawled();
+    let places = bench.data().join("texts/places");
+    let whole = std::fs::read(&places).unwrap();
+    // Places of documents whose commit the crash prevented.
+    std::fs::write(&places, [whole.as_slice(), &[1; 16 * 40]].concat()).unwrap();
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let (policy, recipe) = (hapax_dedup::Policy::default(), hapax_extract::RECIPE);
+    let (store, _) = hapax_data::read_only(&bench.data(), policy, recipe).unwrap().unwrap();
+    let now = std::fs::read(&places).unwrap();
+    assert!(now.len() as u64 <= 16 * store.snapshot().next_id(), "{} bytes", now.len());
+    assert!(now.starts_with(&whole));
+    bench.checked();
 }

@@ -572,3 +572,18 @@ fn a_host_is_found_by_its_name_alone_on_https_too() {
         1
     );
 }
+
+#[test]
+fn lines_that_a_crawl_will_cut_off_are_not_listed_while_it_starts() {
+    let (bench, _server) = crawled();
+    let before = bench.rows(&[]);
+    assert!(!before.is_empty());
+    let log = bench.data().join("discarded.jsonl");
+    let whole = std::fs::read_to_string(&log).unwrap();
+    // A process that ended before the commit of this line; another one holds the directory, and has not cut it yet.
+    let line = whole.lines().last().unwrap();
+    std::fs::write(&log, format!("{whole}{line}\n")).unwrap();
+    let lock = std::fs::File::open(bench.data().join("LOCK")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(bench.rows(&[]), before);
+}

@@ -389,8 +389,16 @@ mod tests {
             {
                 assert_eq!(month(year, number, form, ""), october, "{number}/{year} {form:?}");
             }
-            for more in ["<p>The fair</p>", "<p>3 seats</p>", "<p>2048</p>", "<a href=/fair>x</a>"]
-            {
+            let document = |number: u32| format!("<a href=/minutes/{number}>Minutes</a>");
+            let with = |number: u32, document: &str| month(2026, number, form, document);
+            assert_ne!(with(10, &document(4711)), with(11, &document(4712)));
+            for more in [
+                "<p>The fair</p>",
+                "<p>3 seats</p>",
+                "<p>2048</p>",
+                "<p>911</p>",
+                "<a href=/fair>x</a>",
+            ] {
                 assert_ne!(month(2026, 11, form, more), october, "{more}");
             }
         }

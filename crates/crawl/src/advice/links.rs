@@ -43,14 +43,7 @@ impl Links {
     ) -> Result<Option<Self>> {
         let mut links = Self { pairs: known.redirects.clone() };
         let mut copies: HashMap<String, Vec<Url>> = HashMap::new();
-        let files = files_to(pages, Some(end)).unwrap_or_else(|error| {
-            tracing::warn!("{error}. Run `crawl check` for details");
-            Vec::new()
-        });
-        // Without one of them, links may be missing.
-        if files.is_empty() || files.len() != end.0 as usize {
-            return Ok(None);
-        }
+        let Some(files) = whole_archive(pages, end) else { return Ok(None) };
         let mut count = 0;
         for file in &files {
             let is_whole = each_page(file, |record, url| {
@@ -122,6 +115,14 @@ impl Links {
     }
 }
 
+/// Returns all files up to the committed end. Without one of them, links would be missing.
+fn whole_archive(pages: &Path, end: (u32, u64)) -> Option<Vec<ArchiveFile>> {
+    let files = files_to(pages, Some(end))
+        .inspect_err(|error| tracing::warn!("{error}. Run `crawl check` for details"))
+        .ok()?;
+    (!files.is_empty() && files.len() == end.0 as usize).then_some(files)
+}
+
 /// Calls `visit` with each record of a file that has a URL, until it returns false. Returns whether all were visited.
 fn each_page(file: &ArchiveFile, mut visit: impl FnMut(&Record, Url) -> bool) -> bool {
     let visited = file.each_member(|Member { record, .. }| {
@@ -157,21 +158,24 @@ mod tests {
         std::fs::write(path(1), &member).unwrap();
         std::fs::write(path(2), [&member, &member[..member.len() / 2]].concat()).unwrap();
         std::fs::write(path(3), &member[..9]).unwrap();
+        let length = member.len() as u64;
         let count = |end| {
             let mut count = 0;
-            let files = files_to(folder.path(), Some(end)).unwrap();
+            let files = whole_archive(folder.path(), end)?;
             let each = |file: &_| {
                 each_page(file, |_, _| {
                     count += 1;
                     true
                 })
             };
-            (files.iter().all(each), count)
+            Some((files.iter().all(each), count))
         };
-        assert_eq!(count((2, member.len() as u64)), (true, 2));
-        assert_eq!(count((1, member.len() as u64)), (true, 1));
-        assert_eq!(count((0, 0)), (true, 0));
-        assert_eq!(count((2, member.len() as u64 + 9)), (false, 2), "a record is cut");
-        assert!(files_to(folder.path(), Some((2, 9999))).is_err(), "less than was committed");
+        assert_eq!(count((2, length)), Some((true, 2)));
+        assert_eq!(count((1, length)), Some((true, 1)));
+        assert_eq!(count((0, 0)), None);
+        assert_eq!(count((2, length + 9)), Some((false, 2)), "a record is cut");
+        assert_eq!(count((2, 9999)), None, "less than was committed");
+        std::fs::remove_file(path(2)).unwrap();
+        assert_eq!(count((3, 9)), None, "a file is missing");
     }
 }
