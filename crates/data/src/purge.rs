@@ -59,7 +59,7 @@ impl PurgePlan {
     /// those of the last commit.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if a record cannot be read; otherwise from the file system.
+    /// [`Error::Damaged`](crate::Error::Damaged) if a record cannot be read; otherwise from the file system.
     ///
     /// # Complexity
     /// Reads the archive and the stored pages of the index once. Memory: about 100 bytes for each record found, and 16
