@@ -48,6 +48,8 @@ const PER_NUMBER: usize = 4;
 const OF_SENTENCE: (f64, f64) = (0.6, 0.01);
 /// A number replaced in this number of places or more belongs to a chapter or edition.
 const RENUMBERED: usize = 3;
+/// Minimum number of digits of a number that identifies the subject of a page, such as an article's number.
+const ID_DIGITS: usize = 5;
 /// Maximum number of letters in the ending of two words with one stem.
 const MAX_ENDING: usize = 3;
 
@@ -394,12 +396,32 @@ impl Pair<'_> {
                 .is_some_and(|[first, second]| (first, second) == (&one.first, &one.second));
             !is_edition && !same_stem(&one.first, &one.second)
         };
+        if replaced.iter().any(|one| self.identifies(one, difference)) {
+            return true;
+        }
         let words: usize = replaced
             .iter()
             .filter(counts)
             .map(|one| one.times * one.first.split(' ').count().max(one.second.split(' ').count()))
             .sum();
         !self.is_edited() && words > 0 && words as f64 >= SUBSTITUTED * self.fewest() as f64
+    }
+
+    /// Returns whether a long number is replaced in a sentence and elsewhere: "This is the page of item 19165."
+    fn identifies(&self, replaced: &Substitution, difference: &Difference) -> bool {
+        let is_id = |phrase: &str| {
+            phrase.len() >= ID_DIGITS && phrase.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let texts = self.words();
+        let in_sentence = |part: &Part| {
+            phrases_of(part, texts) == (replaced.first.clone(), replaced.second.clone())
+                && [(texts[0], &part.first), (texts[1], &part.second)]
+                    .iter()
+                    .all(|(text, range)| text.line(text.line_of(range.start)).len() >= SENTENCE)
+        };
+        is_id(&replaced.first)
+            && is_id(&replaced.second)
+            && difference.parts.iter().any(in_sentence)
     }
 
     /// Returns whether this is a long text under one name, in which replacements are edits.

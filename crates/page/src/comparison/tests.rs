@@ -231,6 +231,44 @@ fn a_template_is_recognised_by_its_substituted_words() {
 }
 
 #[test]
+fn section_numbers_of_another_edition_are_no_difference() {
+    let edition = |chapter: u32| {
+        let text = format!(
+            "{chapter}.16. Walls\n{}\n{chapter}.15. Meadows\n{chapter}.17. Roads",
+            village()
+        );
+        page("Walls", &text)
+    };
+    assert_eq!(reason(&edition(35), &edition(36)), Reason::Volatile);
+    let contents = |last: &str| page("Walls", &format!("{}\n2.1.7. {last}", village()));
+    assert_eq!(reason(&contents("Mud"), &contents("Old snow")), Reason::LittleDiffers);
+    let hours = |hour: u32| {
+        let text = format!("{hour}.16 Walls\n{}\n{hour}.15 Meadows\n{hour}.17 Roads", village());
+        page("Walls", &text)
+    };
+    assert_ne!(reason(&hours(35), &hours(36)), Reason::Volatile);
+}
+
+#[test]
+fn a_number_that_identifies_the_subject_makes_two_long_pages() {
+    // 400 words of other stories around a short notice.
+    let others = [village(), village().to_uppercase(), village().replace("the", "this")].join("\n");
+    let notice = |number: &str, sentence: &str| {
+        let text = format!("Item {number}\n{sentence} {number}.\n{others}");
+        page("What the village did when the river rose", &text)
+    };
+    let both = |one: &str, other: &str, sentence: &str| {
+        reason(&notice(one, sentence), &notice(other, sentence))
+    };
+    let sentence = "This is the page of the old chair with the number";
+    assert_eq!(both("19165", "19773", sentence), Reason::Substitution);
+    // A year, a word, or a number that stands beside words only.
+    assert_eq!(both("2019", "2021", sentence), Reason::LittleDiffers);
+    assert_eq!(both("chair", "table", sentence), Reason::LittleDiffers);
+    assert_eq!(both("19165", "19773", "No."), Reason::LittleDiffers);
+}
+
+#[test]
 fn numbers_in_tables_and_in_the_text_make_two_pages() {
     let text = village();
     let hours = |from: u32| {

@@ -280,7 +280,7 @@ impl Reading<'_> {
             if matched as f64 >= OWN_LINE * line.len() as f64 {
                 return None;
             }
-            if let Some(kind) = of_line(line.clone().map(|at| text.word(at))) {
+            if let Some(kind) = of_line(text.without_section(line.clone())) {
                 return Some(kind);
             }
             let hashes = text.hashes().get(line.clone()).unwrap_or_default();
@@ -376,7 +376,14 @@ impl Reading<'_> {
         // If both lines are dates, the run is a date in any format.
         let kind = match [0, 1].map(|side| self.line_kind(side, &runs[side])) {
             [Some(one), Some(other)] if one == other => one,
-            _ => of_run(&words[0], &words[1], &beside),
+            _ => match of_run(&words[0], &words[1], &beside) {
+                PartKind::Number
+                    if (0..2).all(|side| self.text(side).are_section_numbers(&runs[side])) =>
+                {
+                    PartKind::Reference
+                }
+                kind => kind,
+            },
         };
         if matches!(kind, PartKind::Words | PartKind::Number) {
             (0..2).for_each(|side| difference.own[side] += runs[side].len());
@@ -387,8 +394,7 @@ impl Reading<'_> {
 
     fn line_kind(&self, side: usize, run: &Range<usize>) -> Option<PartKind> {
         let text = self.text(side);
-        let line = text.line(text.line_of(run.start));
-        of_line(line.map(|at| text.word(at)))
+        of_line(text.without_section(text.line(text.line_of(run.start))))
     }
 
     fn beside(&self, side: usize, run: &Range<usize>) -> Vec<&str> {

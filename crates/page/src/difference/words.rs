@@ -3,10 +3,15 @@ use std::ops::Range;
 use hapax_dedup::mix64;
 use hapax_extract::{for_each_word, is_unspaced};
 
+use super::kind::is_number;
 use crate::evidence::HASH;
 
 /// Maximum number of words read from a text; the rest is ignored.
 pub const MAX_WORDS: usize = 20_000;
+
+/// Maximum number of the parts of a section's number, and of their digits.
+const MAX_PARTS: usize = 6;
+const MAX_DIGITS: usize = 3;
 
 /// Mean number of characters of a word in Thai, Lao, Khmer and Burmese.
 const CHARACTERS: usize = 4;
@@ -21,6 +26,8 @@ pub struct Words {
     hashes: Vec<u64>,
     /// For each line with words, the number of words up to its end.
     lines: Vec<usize>,
+    /// The words that are section numbers at the beginning of a line, in order.
+    sections: Vec<usize>,
     /// Number of words that are single characters of Thai, Lao, Khmer or Burmese.
     characters: usize,
     cut: bool,
@@ -39,7 +46,11 @@ impl Words {
         let mut all = Self::default();
         for line in lines {
             let before = all.len();
+            let sections = before + section_numbers(line);
             for_each_word(line, |word| {
+                if all.len() < sections.min(MAX_WORDS) && is_number(word) {
+                    all.sections.push(all.len());
+                }
                 if all.hashes.len() < MAX_WORDS {
                     all.characters += usize::from(word.starts_with(is_unspaced));
                     all.text.push_str(word);
@@ -92,6 +103,19 @@ impl Words {
         words.join(" ")
     }
 
+    /// Returns whether all these words are numbers of a section at the beginning of a line, like `3.12. Limits`.
+    pub(crate) fn are_section_numbers(&self, words: &Range<usize>) -> bool {
+        !words.is_empty() && words.clone().all(|at| self.sections.binary_search(&at).is_ok())
+    }
+
+    /// Returns the words of a line without the section number at its beginning, whose parts look like those of a date.
+    pub(crate) fn without_section(&self, line: Range<usize>) -> impl Iterator<Item = &str> + Clone {
+        let first = self.sections.partition_point(|at| *at < line.start);
+        let numbers = self.sections.get(first..).unwrap_or_default();
+        let numbers = numbers.iter().take_while(|at| line.contains(at)).count();
+        (line.start + numbers..line.end).map(|at| self.word(at))
+    }
+
     /// Returns the index of the line with this word.
     pub(crate) fn line_of(&self, word: usize) -> usize {
         self.lines.partition_point(|end| *end <= word)
@@ -131,6 +155,25 @@ impl Words {
         let starts = std::iter::once(0).chain(self.lines.iter().copied());
         starts.zip(self.lines.iter().copied()).map(|(start, end)| start..end)
     }
+}
+
+/// Returns how many numbers a line begins with that are those of a section, as in `3.12. Limits`: at least two, each with a
+/// dot behind it, none with a leading zero, which days have.
+fn section_numbers(line: &str) -> usize {
+    let mut rest = line.trim_start();
+    let mut parts = 0;
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        match rest.get(digits..).and_then(|after| after.strip_prefix('.')) {
+            Some(after) if (1..=MAX_DIGITS).contains(&digits) && !rest.starts_with('0') => {
+                parts += 1;
+                rest = after;
+            }
+            _ => break,
+        }
+    }
+    let named = rest.starts_with(char::is_whitespace) && !rest.trim().is_empty();
+    if named && (2..=MAX_PARTS).contains(&parts) { parts } else { 0 }
 }
 
 /// Returns the hash of a line, as [`Words::line_hash`] does, and its number of words.
@@ -175,6 +218,36 @@ mod tests {
         assert_eq!(words.lines_in(&(1..5)), [(ab, 2)]);
         assert_eq!(words.lines_in(&(6..8)), [(again, 2)]);
         assert_eq!(words.lines_in(&(99..100)), []);
+    }
+
+    #[test]
+    fn numbers_of_sections_are_known_at_the_beginning_of_lines() {
+        for (line, numbers) in [
+            ("36.16. Oracle Compatibility Mode", 2),
+            (" 3.12.1.\u{a0}Limits", 3),
+            ("3.12 Limits", 0),
+            ("12.50 Salad", 0),
+            ("12. Session", 0),
+            ("05.03. Market", 0),
+            ("12.03.2026 Market", 0),
+            ("1299.1. Limits", 0),
+            ("3.12.", 0),
+            ("3.12. ", 0),
+            ("1.2.3.4.5.6.7. Limits", 0),
+            ("", 0),
+            ("See 3.12. Limits", 0),
+        ] {
+            assert_eq!(section_numbers(line), numbers, "{line}");
+        }
+        let words = Words::of("Limits\n36.16. Mode 2\n36.17. Limits\n0.1. None");
+        let marked: Vec<usize> =
+            (0..words.len()).filter(|at| words.are_section_numbers(&(*at..at + 1))).collect();
+        assert_eq!(marked, [1, 2, 5, 6]);
+        assert!(words.are_section_numbers(&(1..3)) && !words.are_section_numbers(&(1..4)));
+        assert!(!words.are_section_numbers(&(1..1)));
+        let named = |line: usize| words.without_section(words.line(line)).collect::<Vec<_>>();
+        assert_eq!(named(1), ["mode", "2"]);
+        assert_eq!((named(0), named(2)), (vec!["limits"], vec!["limits"]));
     }
 
     #[test]
