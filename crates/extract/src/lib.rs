@@ -26,6 +26,7 @@ mod frequency;
 mod gaps;
 mod headings;
 mod kinds;
+mod labels;
 mod lang;
 mod limits;
 mod line_numbers;

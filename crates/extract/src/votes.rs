@@ -23,6 +23,8 @@ pub enum Reason {
     Structure,
     /// Dropped: not visible.
     Hidden,
+    /// Dropped: a line that only says that an advertisement is beside it.
+    Advertisement,
     /// Dropped: its features (length, words, position, context) are not those of text.
     Unlike,
 }
@@ -40,6 +42,7 @@ impl Reason {
             Self::OtherArticle => "another article",
             Self::Structure => "navigation, footer or aside",
             Self::Hidden => "hidden",
+            Self::Advertisement => "label of an advertisement",
             Self::Unlike => "unlike the text",
         }
     }

@@ -182,3 +182,32 @@ fn a_list_within_a_text_is_text_and_labels_are_not() {
     let html = page("Rope work", &between(&format!("{label}<p>{}</p>{label}", PROSE[4])));
     keeps(&html, &PROSE[..5], &["Continue reading below"]);
 }
+
+#[test]
+fn labels_of_advertisements_are_no_text_and_names_are() {
+    for label in
+        ["Advertisement", "ANZEIGE", "- Publicité -", "Реклама", "広告", "Story continues below"]
+    {
+        let body = format!(
+            "<h1>Rope work</h1><p>{}</p><p>{label}</p><p>{}</p><div>{label}</div><p>{}</p>",
+            PROSE[0], PROSE[1], PROSE[2]
+        );
+        let document = keeps(&page("Rope work", &body), &PROSE[..3], &[label]);
+        let dropped = document.blocks.iter().filter(|block| block.text == label);
+        assert_eq!(
+            dropped.map(|block| block.reason.as_str()).collect::<Vec<_>>(),
+            ["label of an advertisement"; 2]
+        );
+    }
+    // A heading, an entry of a list, and a sentence.
+    let body = format!(
+        "<h1>Words of the press</h1><p>{}</p><h2>Advertisement</h2><p>{}</p><p>An advertisement is a notice that somebody pays for.</p>\
+         <p>{}</p><ul><li>Advertisement</li><li>Editorial</li><li>Letter</li></ul><p>{}</p>",
+        PROSE[0], PROSE[1], PROSE[2], PROSE[3]
+    );
+    let html = page("Words of the press", &body);
+    let document = keeps(&html, &PROSE[..4], &[]);
+    let is_label = |reason: &str| reason == "label of an advertisement";
+    assert!(document.blocks.iter().all(|block| !is_label(block.reason.as_str())));
+    assert!(document.text.contains("\nAdvertisement\n"), "{}", document.text);
+}
