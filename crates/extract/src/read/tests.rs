@@ -268,10 +268,10 @@ fn large_pages_of_any_shape_are_read_in_time() {
                 document.blocks.len(),
                 comparison_text.features.tokens
             );
-            assert!(whole < std::time::Duration::from_secs(20), "{name}: {whole:?}");
+            assert!(whole < std::time::Duration::from_secs(60), "{name}: {whole:?}");
             let cpu = before.zip(used()).map(|(before, after)| after - before);
             println!("    of a processor {cpu:.1?}");
-            let limit = std::time::Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 3 });
+            let limit = std::time::Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 3 });
             assert!(cpu.is_none_or(|cpu| cpu < limit), "{name}: {cpu:?}");
         }
     });
