@@ -107,6 +107,13 @@ impl Name {
     }
 
     /// Excludes most lines without splitting them into words: in ASCII, folding changes only the case.
+    /// Returns the number of words, of which a CJK character is half a one.
+    pub(super) fn length(&self) -> usize {
+        let characters = (0..self.words.len()).filter(|at| self.word(*at).starts_with(is_cjk));
+        let characters = characters.count();
+        self.words.len() - characters + characters.div_ceil(2)
+    }
+
     fn may_be_in(&self, line: &str) -> bool {
         let longest = self.places.iter().max_by_key(|place| place.len());
         let longest = longest.and_then(|place| self.text.get(place.clone())).unwrap_or_default();

@@ -278,7 +278,7 @@ impl Pair<'_> {
         if relation == NameRelation::Pattern {
             return Some(Reason::NamePattern);
         }
-        if self.named.names.iter().all(|name| name.words.len() <= SHORT_NAME) {
+        if self.named.names.iter().all(|name| name.length() <= SHORT_NAME) {
             return Some(Reason::OtherName);
         }
         // Only words that the other name lacks.
