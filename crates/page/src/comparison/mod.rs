@@ -111,6 +111,18 @@ impl Compared {
         };
         self.known.get_or_init(different).binary_search(&word).is_ok()
     }
+
+    /// Returns whether the text has these words in a row.
+    fn has(&self, phrase: &[u64]) -> bool {
+        match phrase {
+            [] => true,
+            [word] => self.knows(*word),
+            [word, ..] => {
+                self.knows(*word)
+                    && self.words().hashes().windows(phrase.len()).any(|words| words == phrase)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

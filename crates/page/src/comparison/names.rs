@@ -1,5 +1,6 @@
 //! Compares the names of two pages: heading and title.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use hapax_extract::{caseless, for_each_word, is_cjk, is_mark, is_referring, plain_name};
@@ -107,13 +108,6 @@ impl Name {
     }
 
     /// Excludes most lines without splitting them into words: in ASCII, folding changes only the case.
-    /// Returns the number of words, of which a CJK character is half a one.
-    pub(super) fn length(&self) -> usize {
-        let characters = (0..self.words.len()).filter(|at| self.word(*at).starts_with(is_cjk));
-        let characters = characters.count();
-        self.words.len() - characters + characters.div_ceil(2)
-    }
-
     fn may_be_in(&self, line: &str) -> bool {
         let longest = self.places.iter().max_by_key(|place| place.len());
         let longest = longest.and_then(|place| self.text.get(place.clone())).unwrap_or_default();
@@ -451,19 +445,26 @@ impl<'n> Named<'n> {
         own.filter(|(_, folded)| !theirs.contains(folded)).map(|(word, _)| *word)
     }
 
-    /// [`own_words`](Self::own_words) of at least four letters, or CJK. Shorter words occur in every text.
-    pub(super) fn own_long_words(&self, side: usize) -> Vec<u64> {
+    /// [`own_words`](Self::own_words) of at least four letters, and pairs of CJK characters. Shorter words and single
+    /// characters occur in every text.
+    pub(super) fn own_phrases(&self, side: usize) -> Vec<Vec<u64>> {
         let name = self.names[side];
-        let own: Vec<u64> = self.own_words(side).collect();
-        let long = |at: &usize| {
-            let word = name.word(*at);
-            word.chars().count() >= LONG_WORD || word.starts_with(is_cjk)
+        let own: HashSet<u64> = self.own_words(side).collect();
+        let of_cjk = |at: usize| at < name.words.len() && name.word(at).starts_with(is_cjk);
+        let phrase = |at: usize| -> Option<Vec<u64>> {
+            let words = if of_cjk(at) {
+                // The last character is in the pair before.
+                if !of_cjk(at + 1) && at.checked_sub(1).is_some_and(of_cjk) {
+                    return None;
+                }
+                name.words.get(at..=at + usize::from(of_cjk(at + 1)))
+            } else {
+                let is_long = name.word(at).chars().count() >= LONG_WORD;
+                name.words.get(at..=at).filter(|_| is_long)
+            };
+            words.filter(|words| words.iter().any(|word| own.contains(word))).map(<[u64]>::to_vec)
         };
-        let places = (0..name.words.len()).filter(long);
-        places
-            .filter_map(|at| name.words.get(at).copied())
-            .filter(|word| own.contains(word))
-            .collect()
+        (0..name.words.len()).filter_map(phrase).collect()
     }
 
     /// Returns the numbers of two editions.

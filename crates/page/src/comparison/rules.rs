@@ -278,13 +278,13 @@ impl Pair<'_> {
         if relation == NameRelation::Pattern {
             return Some(Reason::NamePattern);
         }
-        if self.named.names.iter().all(|name| name.length() <= SHORT_NAME) {
+        if self.named.names.iter().all(|name| name.words.len() <= SHORT_NAME) {
             return Some(Reason::OtherName);
         }
         // Only words that the other name lacks.
         let speaks = |side: usize| {
-            let own = self.named.own_long_words(side);
-            let known = own.iter().filter(|word| self.pages[side].knows(**word)).count();
+            let own = self.named.own_phrases(side);
+            let known = own.iter().filter(|phrase| self.pages[side].has(phrase)).count();
             known as f64 >= SPEAKS * own.len() as f64
         };
         (self.length() < TEMPLATE_WORDS && !(speaks(0) && speaks(1)))

@@ -528,14 +528,14 @@ proptest! {
 }
 
 #[test]
-fn two_characters_of_chinese_are_a_word_of_a_name() {
+fn a_text_mentions_a_chinese_name_by_two_characters_in_a_row() {
     // A notice of translators, without the names of the pages.
     let notice = "此文件的目的是为让中文读者更容易阅读和理解，而不是作为一个分支。因此，如果您有任何意见或更新，\
                   请先尝试更新原始英文文件。如果您发现本文档有翻译问题，请联系该文件的译者，或者请求帮助。";
     let translated = |heading: &str| page(heading, &format!("{notice}\n{notice}"));
     let guide = translated("内核开发过程指南");
-    assert_eq!(reason(&guide, &translated("系统文件")), Reason::OtherName);
-    // Headlines are longer.
+    assert_eq!(reason(&guide, &translated("系统文件")), Reason::TemplateText);
+    // Stories under rephrased headlines, and texts that nobody translated, are one page.
     let [first, second] =
         ["春天河水上涨村民把牲口赶到山上", "春天河水再次上涨村民们又把牲口赶到了山上"];
     let story = |heading: &str| page(heading, &format!("{first}。{second}。\n{notice}\n{notice}"));
