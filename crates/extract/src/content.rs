@@ -132,7 +132,7 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
         sizes.get(at).copied().unwrap_or(0) * u64::from(chance)
     };
     let mut barred = barred_as_hidden(page, expected);
-    let labels = labels(page);
+    let labels = labels(page, &votes.measures);
     barred.iter_mut().zip(&labels).for_each(|(barred, label)| *barred |= label);
     let mut keep = keep_but(&barred);
     if !page.kinds.is_discussion() && !is_forum(url, &page.title) {
@@ -156,7 +156,8 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
     let reason = |at: usize| match votes.reasons.get(at).copied() {
-        None | Some(Reason::Text | Reason::Unlike) if is_set(&labels, at) => Reason::Advertisement,
+        Some(voted @ (Reason::Hidden | Reason::Structure)) => voted,
+        _ if is_set(&labels, at) => Reason::Advertisement,
         None | Some(Reason::Text) => why(page, votes, &named, at),
         Some(voted) => voted,
     };

@@ -1,18 +1,17 @@
 //! Labels of advertisements: lines that only say that an advertisement is beside them.
 
 use crate::blocks::{Page, RawBlock};
+use crate::measure::{Measure, is_sentence_mark};
 
 /// Maximum length of a label in bytes.
 const MAX_BYTES: usize = 96;
 
 /// Whole lines in lower case, without punctuation at their ends.
-const LABELS: [&str; 51] = [
+const LABELS: [&str; 44] = [
     "ad",
-    "ads",
     "advert",
     "advertisement",
     "advertisements",
-    "advertising",
     "sponsored",
     "article continues below",
     "article continues below advertisement",
@@ -29,15 +28,11 @@ const LABELS: [&str; 51] = [
     "der artikel wird unter der anzeige fortgesetzt",
     "weiterlesen nach der anzeige",
     "advertentie",
-    "annons",
-    "annonce",
-    "annonse",
     "mainos",
     "publicité",
     "la suite après la publicité",
     "la suite après cette publicité",
     "publicidad",
-    "anuncio",
     "publicidade",
     "continua depois da publicidade",
     "continua após a publicidade",
@@ -47,7 +42,6 @@ const LABELS: [&str; 51] = [
     "reklam",
     "reklám",
     "hirdetés",
-    "oglas",
     "διαφήμιση",
     "реклама",
     "إعلان",
@@ -60,15 +54,45 @@ const LABELS: [&str; 51] = [
     "광고",
 ];
 
-/// Returns which blocks are only the label of an advertisement. Headings, entries and cells are not: they are names.
+/// Maximum number of words of an entry. A label beside one is an entry too: of a dictionary, a budget, a directory.
+const MAX_ENTRY: f64 = 4.0;
+
+/// Returns which blocks are only the label of an advertisement. The same words are text in the name of the page, as
+/// headings, entries and cells, with a full stop, and beside lines of few words.
 ///
 /// # Complexity
 /// Linear in the blocks.
-pub(crate) fn labels(page: &Page) -> Vec<bool> {
-    page.blocks.iter().map(|block| is_label(block) && !page.is_entry(block)).collect()
+pub(crate) fn labels(page: &Page, measures: &[Measure]) -> Vec<bool> {
+    let names = page.blocks.iter().filter(|block| block.heading > 0).map(|block| &block.text);
+    let names: String = names.chain([&page.title]).map(|name| spaced(name)).collect();
+    let found: Vec<Option<&str>> = page.blocks.iter().map(|block| label(page, block)).collect();
+    let is_label = |at: usize| found.get(at).is_some_and(Option::is_some);
+    let shown = |at: &usize| page.blocks.get(*at).is_some_and(|block| !block.hidden);
+    let is_beside_entry = |at: usize| {
+        let beside = [(0..at).rev().find(shown), (at + 1..found.len()).find(shown)];
+        let entry = |at: usize| measures.get(at).is_some_and(|m| m.words < MAX_ENTRY && !m.heading);
+        beside.into_iter().flatten().any(|at| entry(at) && !is_label(at))
+    };
+    let all = found.iter().enumerate();
+    all.map(|(at, label)| {
+        label.is_some_and(|label| !names.contains(&spaced(label))) && !is_beside_entry(at)
+    })
+    .collect()
 }
 
-fn is_label(block: &RawBlock) -> bool {
-    let text = block.text.trim_matches(|c: char| !c.is_alphanumeric());
-    text.len() <= MAX_BYTES && LABELS.contains(&text.to_lowercase().as_str())
+/// Returns the words in lower case with a space around each. Without spaces in the script, a run of characters is one.
+fn spaced(text: &str) -> String {
+    let text = text.to_lowercase();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the label of which the block consists.
+fn label<'l>(page: &Page, block: &RawBlock) -> Option<&'l str> {
+    let text = block.text.trim_matches(|c: char| !c.is_alphanumeric() && !is_sentence_mark(c));
+    if text.len() > MAX_BYTES || page.is_entry(block) {
+        return None;
+    }
+    let text = text.to_lowercase();
+    LABELS.iter().find(|label| **label == text).copied()
 }

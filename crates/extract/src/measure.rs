@@ -152,7 +152,7 @@ fn ascii(text: &str, stopwords: Option<&StopList>) -> Counts {
 /// Upper limit for the length of a stopword in bytes.
 const LONGEST: usize = 32;
 
-fn is_sentence_mark(c: char) -> bool {
+pub(crate) fn is_sentence_mark(c: char) -> bool {
     matches!(
         c,
         ',' | '.' | ';' | '!' | '?' | '，' | '。' | '、' | '；' | '！' | '？' | '،' | '؟' | '।'

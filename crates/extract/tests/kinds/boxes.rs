@@ -1,6 +1,6 @@
 //! Boxes beside an article: about its author, about personal data, and recommended pages.
 
-use super::{PROSE, keeps, page};
+use super::{PROSE, keeps, page, read};
 
 const BIO: &str = "Ada Moss studied history in two cities and has written about harbours, bridges and the people who \
      build them for more than twenty years. She lives in an old lighthouse with three cats and no telephone.";
@@ -210,4 +210,14 @@ fn labels_of_advertisements_are_no_text_and_names_are() {
     let is_label = |reason: &str| reason == "label of an advertisement";
     assert!(document.blocks.iter().all(|block| !is_label(block.reason.as_str())));
     assert!(document.text.contains("\nAdvertisement\n"), "{}", document.text);
+    // An answer, and lines of a dictionary and a budget.
+    for part in [
+        "<p>What costs most?</p><p>Advertisement.</p>",
+        "<p>English</p><p>Advertisement</p><p>German</p><p>Werbung</p>",
+        "<p>Salaries</p><p>40</p><p>Advertisement</p><p>12</p>",
+    ] {
+        let body = format!("<h1>Rope work</h1><p>{}</p>{part}<p>{}</p>", PROSE[0], PROSE[1]);
+        let document = read(&page("Rope work", &body));
+        assert!(document.blocks.iter().all(|block| !is_label(block.reason.as_str())), "{part}");
+    }
 }

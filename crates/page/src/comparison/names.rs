@@ -445,26 +445,28 @@ impl<'n> Named<'n> {
         own.filter(|(_, folded)| !theirs.contains(folded)).map(|(word, _)| *word)
     }
 
-    /// [`own_words`](Self::own_words) of at least four letters, and pairs of CJK characters. Shorter words and single
-    /// characters occur in every text.
+    /// [`own_words`](Self::own_words) of at least four letters, and pairs of Chinese characters or of katakana in one part
+    /// of the name. Shorter words, single characters and hiragana occur in every text; two scripts meet between words.
     pub(super) fn own_phrases(&self, side: usize) -> Vec<Vec<u64>> {
         let name = self.names[side];
         let own: HashSet<u64> = self.own_words(side).collect();
-        let of_cjk = |at: usize| at < name.words.len() && name.word(at).starts_with(is_cjk);
-        let phrase = |at: usize| -> Option<Vec<u64>> {
-            let words = if of_cjk(at) {
-                // The last character is in the pair before.
-                if !of_cjk(at + 1) && at.checked_sub(1).is_some_and(of_cjk) {
-                    return None;
+        let script = |at: usize| script_of(name.words.get(at).map_or("", |_| name.word(at)));
+        let phrase = |at: usize| -> Option<&[u64]> {
+            match script(at) {
+                Script::Other => {
+                    let is_long = name.word(at).chars().count() >= LONG_WORD;
+                    name.words.get(at..=at).filter(|_| is_long)
                 }
-                name.words.get(at..=at + usize::from(of_cjk(at + 1)))
-            } else {
-                let is_long = name.word(at).chars().count() >= LONG_WORD;
-                name.words.get(at..=at).filter(|_| is_long)
-            };
-            words.filter(|words| words.iter().any(|word| own.contains(word))).map(<[u64]>::to_vec)
+                Script::Hiragana => None,
+                one => {
+                    let pairs = script(at + 1) == one && !name.parts.contains(&(at + 1));
+                    name.words.get(at..=at + 1).filter(|_| pairs)
+                }
+            }
         };
-        (0..name.words.len()).filter_map(phrase).collect()
+        let phrases = (0..name.words.len()).filter_map(phrase);
+        let is_own = |words: &&[u64]| words.iter().any(|word| own.contains(word));
+        phrases.filter(is_own).map(<[u64]>::to_vec).collect()
     }
 
     /// Returns the numbers of two editions.
@@ -478,5 +480,23 @@ impl<'n> Named<'n> {
         let places = name.places.get(self.differing[side].clone()).unwrap_or_default();
         let words = places.iter().filter_map(|place| name.text.get(place.clone()));
         words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The scripts in which each character is a word here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Script {
+    Han,
+    Hiragana,
+    Katakana,
+    Other,
+}
+
+fn script_of(word: &str) -> Script {
+    match word.chars().next() {
+        Some('\u{3041}'..='\u{309F}') => Script::Hiragana,
+        Some('\u{30A0}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}') => Script::Katakana,
+        Some(c) if is_cjk(c) => Script::Han,
+        _ => Script::Other,
     }
 }

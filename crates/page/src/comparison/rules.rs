@@ -50,6 +50,8 @@ const OF_SENTENCE: (f64, f64) = (0.6, 0.01);
 const RENUMBERED: usize = 3;
 /// Minimum number of digits of a number that identifies the subject of a page, such as an article's number.
 const ID_DIGITS: usize = 5;
+/// Maximum number of lines from a short line with such a number to a sentence with it.
+const ID_LINES: usize = 3;
 /// Maximum number of letters in the ending of two words with one stem.
 const MAX_ENDING: usize = 3;
 
@@ -407,21 +409,30 @@ impl Pair<'_> {
         !self.is_edited() && words > 0 && words as f64 >= SUBSTITUTED * self.fewest() as f64
     }
 
-    /// Returns whether a long number is replaced in a sentence and elsewhere: "This is the page of item 19165."
+    /// Returns whether a long number is replaced in a short line and in a sentence soon behind it: "Item 19165", "This is
+    /// the page of item 19165." Numbers of builds and revisions stand in the last line.
     fn identifies(&self, replaced: &Substitution, difference: &Difference) -> bool {
-        let is_id = |phrase: &str| {
-            phrase.len() >= ID_DIGITS && phrase.bytes().all(|byte| byte.is_ascii_digit())
-        };
+        if !is_id(&replaced.first) || !is_id(&replaced.second) {
+            return false;
+        }
         let texts = self.words();
-        let in_sentence = |part: &Part| {
+        let is_it = |part: &&Part| {
             phrases_of(part, texts) == (replaced.first.clone(), replaced.second.clone())
-                && [(texts[0], &part.first), (texts[1], &part.second)]
-                    .iter()
-                    .all(|(text, range)| text.line(text.line_of(range.start)).len() >= SENTENCE)
         };
-        is_id(&replaced.first)
-            && is_id(&replaced.second)
-            && difference.parts.iter().any(in_sentence)
+        let places: Vec<&Part> = difference.parts.iter().filter(is_it).collect();
+        let follows = |(text, named, sentence): (&Words, &Range<usize>, &Range<usize>)| {
+            let lines = [named, sentence].map(|words| text.line_of(words.start));
+            lines[0] < lines[1]
+                && lines[1] - lines[0] <= ID_LINES
+                && text.line(lines[0]).len() <= SHORT_NAME
+                && text.line(lines[1]).len() >= SENTENCE
+        };
+        places.iter().any(|named| {
+            places.iter().any(|sentence| {
+                follows((texts[0], &named.first, &sentence.first))
+                    && follows((texts[1], &named.second, &sentence.second))
+            })
+        })
     }
 
     /// Returns whether this is a long text under one name, in which replacements are edits.
@@ -475,6 +486,17 @@ impl Pair<'_> {
         };
         side(0) && side(1)
     }
+}
+
+/// Returns whether a phrase is a number of at least [`ID_DIGITS`] digits, and no date like 20240311.
+fn is_id(phrase: &str) -> bool {
+    let within = |range: Range<usize>, least: u32, most: u32| {
+        let number = phrase.get(range).and_then(|digits| digits.parse().ok());
+        number.is_some_and(|number| (least..=most).contains(&number))
+    };
+    let is_date =
+        phrase.len() == 8 && within(0..4, 1900, 2100) && within(4..6, 1, 12) && within(6..8, 1, 31);
+    phrase.len() >= ID_DIGITS && phrase.bytes().all(|byte| byte.is_ascii_digit()) && !is_date
 }
 
 fn phrases_of(part: &Part, [first, second]: [&Words; 2]) -> (String, String) {

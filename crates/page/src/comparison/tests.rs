@@ -242,11 +242,22 @@ fn section_numbers_of_another_edition_are_no_difference() {
     assert_eq!(reason(&edition(35), &edition(36)), Reason::Volatile);
     let contents = |last: &str| page("Walls", &format!("{}\n2.1.7. {last}", village()));
     assert_eq!(reason(&contents("Mud"), &contents("Old snow")), Reason::LittleDiffers);
-    let hours = |hour: u32| {
-        let text = format!("{hour}.16 Walls\n{}\n{hour}.15 Meadows\n{hour}.17 Roads", village());
+    // Added sections move those behind them.
+    let list = |first: u32| {
+        let text = format!("{}\n4.1. Walls\n4.{first}. Meadows\n4.{}. Roads", village(), first + 1);
         page("Walls", &text)
     };
-    assert_ne!(reason(&hours(35), &hours(36)), Reason::Volatile);
+    assert_eq!(reason(&list(2), &list(3)), Reason::Volatile);
+    // Without the last dot, and prices, times and days.
+    for lines in [
+        ["35.16 Walls\n35.17 Roads", "36.16 Walls\n36.17 Roads"],
+        ["8.50. Soup\n12.80. Salad\n4.20. Bread", "9.80. Soup\n13.60. Salad\n4.90. Bread"],
+        ["18.30. The mill\n20.15. The ice", "17.30. The mill\n19.15. The ice"],
+        ["12.3. Choir\n14.3. Market\n19.3. Choir", "14.3. Choir\n18.3. Market\n23.4. Choir"],
+    ] {
+        let [one, other] = lines.map(|lines| page("Walls", &format!("{}\n{lines}", village())));
+        assert_ne!(reason(&one, &other), Reason::Volatile, "{lines:?}");
+    }
 }
 
 #[test]
@@ -266,6 +277,13 @@ fn a_number_that_identifies_the_subject_makes_two_long_pages() {
     assert_eq!(both("2019", "2021", sentence), Reason::LittleDiffers);
     assert_eq!(both("chair", "table", sentence), Reason::LittleDiffers);
     assert_eq!(both("19165", "19773", "No."), Reason::LittleDiffers);
+    // A day, and a build in a sentence and in the last line.
+    assert_eq!(both("20240311", "20250312", sentence), Reason::LittleDiffers);
+    let built = |number: &str| {
+        let built = format!("This is the news of the village as of build {number}.");
+        page("What the village did", &format!("{built}\n{others}\nBuild {number}"))
+    };
+    assert_eq!(reason(&built("48213"), &built("48377")), Reason::LittleDiffers);
 }
 
 #[test]
@@ -540,4 +558,12 @@ fn a_text_mentions_a_chinese_name_by_two_characters_in_a_row() {
         ["春天河水上涨村民把牲口赶到山上", "春天河水再次上涨村民们又把牲口赶到了山上"];
     let story = |heading: &str| page(heading, &format!("{first}。{second}。\n{notice}\n{notice}"));
     assert_eq!(reason(&story(first), &story(second)), Reason::EqualText);
+    // In Japanese, two scripts and two parts meet between words.
+    let report = |heading: &str| {
+        let text = "市立の美術館が来春にオープンする。開くのは四月だと市は決定した。入場料は無料である。展示は三つの部屋に分かれる。";
+        page(heading, &format!("{text}\n{notice}"))
+    };
+    let reports =
+        [report("市立美術館、来春オープンへ"), report("来春開く美術館の入場は無料に決定")];
+    assert_eq!(reason(&reports[0], &reports[1]), Reason::EqualText);
 }

@@ -19,7 +19,7 @@ mod phrases;
 mod vocabulary;
 mod words;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 pub use self::kind::PartKind;
@@ -41,6 +41,8 @@ const MOVED: f64 = 0.8;
 const SHINGLE: usize = 3;
 /// Maximum number of words on each side of a substitution.
 const MAX_PUT_IN: usize = 5;
+/// Maximum number of ways in which numbers of sections move between two editions: before and after an added section.
+const MAX_MOVES: usize = 2;
 /// Number of words on each side of a run that show the meaning of its numbers.
 const BESIDE: usize = 3;
 
@@ -217,6 +219,7 @@ impl Reading<'_> {
             put_outside(side, &rests[side], &mut difference);
         }
         self.put_runs(&rests, &pairs, &own, &mut difference);
+        self.mark_renumbered(&mut difference);
         difference.parts.sort_by_key(|part| (part.first.start, part.second.start));
         difference
     }
@@ -376,20 +379,44 @@ impl Reading<'_> {
         // If both lines are dates, the run is a date in any format.
         let kind = match [0, 1].map(|side| self.line_kind(side, &runs[side])) {
             [Some(one), Some(other)] if one == other => one,
-            _ => match of_run(&words[0], &words[1], &beside) {
-                PartKind::Number
-                    if (0..2).all(|side| self.text(side).are_section_numbers(&runs[side])) =>
-                {
-                    PartKind::Reference
-                }
-                kind => kind,
-            },
+            _ => of_run(&words[0], &words[1], &beside),
         };
         if matches!(kind, PartKind::Words | PartKind::Number) {
             (0..2).for_each(|side| difference.own[side] += runs[side].len());
         }
         let [first, second] = runs;
         difference.parts.push(Part { kind, first, second });
+    }
+
+    /// Numbers of sections are references if both texts number their sections, and if those of one move by the same as those
+    /// of the others, but for one place where a section was added. Prices and times at the beginning of a line do not.
+    fn mark_renumbered(&self, difference: &mut Difference) {
+        if !self.texts.iter().all(|text| text.numbers_sections()) {
+            return;
+        }
+        let is_section = |part: &Part| {
+            part.kind == PartKind::Number
+                && self.text(0).are_section_numbers(&part.first)
+                && self.text(1).are_section_numbers(&part.second)
+        };
+        let mut moves = BTreeSet::new();
+        for part in difference.parts.iter().filter(|part| is_section(part)) {
+            let [first, second] = [(0, &part.first), (1, &part.second)]
+                .map(|(side, words)| self.text(side).section_of(words.start));
+            if first.len() != second.len() {
+                return;
+            }
+            let moved = first.iter().zip(&second).map(|(one, other)| other - one);
+            moves.insert(moved.collect::<Vec<i64>>());
+        }
+        if moves.len() > MAX_MOVES {
+            return;
+        }
+        for part in difference.parts.iter_mut().filter(|part| is_section(part)) {
+            part.kind = PartKind::Reference;
+            difference.own[0] -= part.first.len();
+            difference.own[1] -= part.second.len();
+        }
     }
 
     fn line_kind(&self, side: usize, run: &Range<usize>) -> Option<PartKind> {

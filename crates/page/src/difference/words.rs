@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use hapax_dedup::mix64;
@@ -106,6 +107,33 @@ impl Words {
     /// Returns whether all these words are numbers of a section at the beginning of a line, like `3.12. Limits`.
     pub(crate) fn are_section_numbers(&self, words: &Range<usize>) -> bool {
         !words.is_empty() && words.clone().all(|at| self.sections.binary_search(&at).is_ok())
+    }
+
+    /// Returns the numbers of the section whose line has this word: 3 and 12 of `3.12. Limits`.
+    pub(crate) fn section_of(&self, word: usize) -> Vec<i64> {
+        let line = self.line(self.line_of(word));
+        let numbers = line.take_while(|at| self.sections.binary_search(at).is_ok());
+        numbers.map(|at| self.word(at).parse().unwrap_or_default()).collect()
+    }
+
+    /// Returns whether two lines have the numbers of neighbouring sections, like `3.12.` and `3.13.`, or of those before and
+    /// after one.
+    ///
+    /// # Complexity
+    /// Linear in the lines with such numbers, times their logarithm.
+    pub(crate) fn numbers_sections(&self) -> bool {
+        let starts = self.sections.iter().filter(|at| self.line(self.line_of(**at)).start == **at);
+        let all: BTreeSet<Vec<i64>> = starts.map(|at| self.section_of(*at)).collect();
+        let is_followed = |section: &Vec<i64>| {
+            (1..=2).any(|step| {
+                let mut next = section.clone();
+                if let Some(last) = next.last_mut() {
+                    *last += step;
+                }
+                all.contains(&next)
+            })
+        };
+        all.iter().any(is_followed)
     }
 
     /// Returns the words of a line without the section number at its beginning, whose parts look like those of a date.
@@ -245,6 +273,10 @@ mod tests {
         assert_eq!(marked, [1, 2, 5, 6]);
         assert!(words.are_section_numbers(&(1..3)) && !words.are_section_numbers(&(1..4)));
         assert!(!words.are_section_numbers(&(1..1)));
+        assert_eq!((words.section_of(2), words.section_of(0)), (vec![36, 16], vec![]));
+        assert!(words.numbers_sections());
+        assert!(!Words::of("8.50. Soup\n9.80. Salad\n8.60. Bread").numbers_sections());
+        assert!(!Words::of("36.16. Mode").numbers_sections() && !Words::of("").numbers_sections());
         let named = |line: usize| words.without_section(words.line(line)).collect::<Vec<_>>();
         assert_eq!(named(1), ["mode", "2"]);
         assert_eq!((named(0), named(2)), (vec!["limits"], vec!["limits"]));
