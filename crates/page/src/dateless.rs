@@ -27,7 +27,7 @@ const YEARS: RangeInclusive<u32> = 1000..=2999;
 const DAYS: u32 = 28;
 /// Maximum number of days in the view of a week, which may have one of the next.
 const WEEK: usize = 8;
-/// Minimum percentage of numbers in a calendar that continue the sequence of days. The others are week numbers.
+/// Minimum percentage of the numbers of a calendar that follow each other as days do. The other numbers are those of weeks.
 const IN_ORDER: usize = 70;
 
 /// A page and its URL without dates.

@@ -41,7 +41,7 @@ const MOVED: f64 = 0.8;
 const SHINGLE: usize = 3;
 /// Maximum number of words on each side of a substitution.
 const MAX_PUT_IN: usize = 5;
-/// Maximum number of ways in which numbers of sections move between two editions: before and after an added section.
+/// Maximum number of amounts by which section numbers change between two editions: before and after an added section.
 const MAX_MOVES: usize = 2;
 /// Number of words on each side of a run that show the meaning of its numbers.
 const BESIDE: usize = 3;
@@ -388,8 +388,8 @@ impl Reading<'_> {
         difference.parts.push(Part { kind, first, second });
     }
 
-    /// Numbers of sections are references if both texts number their sections, and if those of one move by the same as those
-    /// of the others, but for one place where a section was added. Prices and times at the beginning of a line do not.
+    /// Turns changed section numbers into references. Both texts must number their sections, and all numbers must change by
+    /// the same amounts; where a section was added, a second amount is allowed. Prices and times change by many amounts.
     fn mark_renumbered(&self, difference: &mut Difference) {
         if !self.texts.iter().all(|text| text.numbers_sections()) {
             return;
