@@ -2,7 +2,7 @@
 
 use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
-use html5ever::ns;
+use html5ever::{local_name, ns};
 use scraper::node::Element;
 use scraper::{Html, Node};
 
@@ -11,7 +11,8 @@ use crate::buttons::is_in_sentence;
 use crate::class_words::{Marks, Names};
 use crate::declared::Declared;
 use crate::elements::{
-    Attributes, Role, Shown, has_only_text, heading_level, is_custom, is_table, role, shown, tag,
+    Attributes, Role, Shown, attribute, has_only_text, heading_level, is_custom, is_table, role,
+    shown, tag,
 };
 pub(crate) use crate::elements::{ElementInfo, Tag};
 use crate::folded::{Folds, is_question_button, unfolds};
@@ -258,36 +259,46 @@ impl Walk<'_> {
         let opens = self.structure == 0 && self.folds.opens(element, attributes.opens, node);
         let html = element.name.ns == ns!(html);
         let in_document = !self.templates.is_inside();
-        match name {
-            "html" => self.page.lang = element.attr("lang").map(str::to_owned),
+        match element.name.local {
+            local_name!("html") => self.page.lang = attribute(element, "lang").map(str::to_owned),
             // SVG has title elements too.
-            "title" if html => self.in_title = in_document && self.page.title.is_empty(),
-            "template" if html => self.templates.open(element.attr("shadowrootmode")),
-            "meta" if in_document && element.attr("property") == Some("og:type") => {
-                let content = element.attr("content").unwrap_or_default();
+            local_name!("title") if html => {
+                self.in_title = in_document && self.page.title.is_empty()
+            }
+            local_name!("template") if html => {
+                self.templates.open(attribute(element, "shadowrootmode"))
+            }
+            local_name!("meta")
+                if in_document && attribute(element, "property") == Some("og:type") =>
+            {
+                let content = attribute(element, "content").unwrap_or_default();
                 self.page.kinds.read(content.trim());
             }
-            "a" if !opens => {
+            local_name!("a") if !opens => {
                 self.links += 1;
                 self.current.links += 1;
-                let href = element.attr("href").unwrap_or_default().trim_start();
+                let href = attribute(element, "href").unwrap_or_default().trim_start();
                 self.outward = !href.is_empty() && !href.starts_with('#');
                 self.current.outward |= self.outward;
             }
-            "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
-            "br" => self.current.text.push('\n'),
-            "pre" => self.pre += 1,
-            "script" => self.in_json = in_document && element.attr("type") == Some(JSON_LD),
+            local_name!("img") if self.dropped + self.hidden + self.structure == 0 => {
+                self.image(element)
+            }
+            local_name!("br") => self.current.text.push('\n'),
+            local_name!("pre") => self.pre += 1,
+            local_name!("script") => {
+                self.in_json = in_document && attribute(element, "type") == Some(JSON_LD)
+            }
             _ => {}
         }
         let noscript = self.hidden > 0;
-        let attribute = |name: &str| element.attr(name);
+        let attribute = |name: &str| attribute(element, name);
         if html && in_document {
             self.page.declared.tag(name, attribute, noscript, self.limits);
         } else if name == "a" && in_document {
             let is_href = |name: &str| matches!(name, "href" | "xlink:href");
             let href = element.attrs().find(|(name, _)| is_href(name)).map(|(_, value)| value);
-            self.page.declared.link(href, element.attr("rel"), self.limits);
+            self.page.declared.link(href, attribute("rel"), self.limits);
         }
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
@@ -334,12 +345,12 @@ impl Walk<'_> {
 
     fn close(&mut self, element: &Element) {
         let name = element.name();
-        match name {
-            "title" => self.in_title = false,
-            "script" => self.in_json = false,
-            "template" if element.name.ns == ns!(html) => self.templates.close(),
-            "a" => self.links = self.links.saturating_sub(1),
-            "pre" => self.pre = self.pre.saturating_sub(1),
+        match element.name.local {
+            local_name!("title") => self.in_title = false,
+            local_name!("script") => self.in_json = false,
+            local_name!("template") if element.name.ns == ns!(html) => self.templates.close(),
+            local_name!("a") => self.links = self.links.saturating_sub(1),
+            local_name!("pre") => self.pre = self.pre.saturating_sub(1),
             _ => {}
         }
         let (role, shown) = self.open.pop().unwrap_or((Role::Inline, Shown::Yes));
@@ -347,7 +358,7 @@ impl Walk<'_> {
         if block {
             self.flush();
         } else {
-            let breaks = element.attr("style").is_some() && Attributes::of(element).breaks;
+            let breaks = attribute(element, "style").is_some() && Attributes::of(element).breaks;
             self.part(name, breaks);
         }
         if block {
@@ -563,10 +574,10 @@ impl Walk<'_> {
     fn image(&mut self, element: &Element) {
         // The limit on links applies to images too.
         if let Some(source) =
-            element.attr("src").filter(|s| !s.is_empty() && !s.starts_with("data:"))
+            attribute(element, "src").filter(|s| !s.is_empty() && !s.starts_with("data:"))
             && self.page.images.len() < self.limits.max_links
         {
-            let text = element.attr("alt").unwrap_or_default().trim();
+            let text = attribute(element, "alt").unwrap_or_default().trim();
             self.page.images.push((source.trim().to_owned(), text.to_owned()));
         }
     }

@@ -1,7 +1,7 @@
 //! Classifies elements by name and attributes.
 
 use ego_tree::NodeRef;
-use html5ever::local_name;
+use html5ever::{local_name, ns};
 use scraper::Node;
 use scraper::node::Element;
 
@@ -179,6 +179,13 @@ pub(crate) fn tag(name: &str, role: Option<&str>) -> Tag {
         "dd" | "dt" => Tag::Definition,
         _ => Tag::Other,
     }
+}
+
+/// Returns an attribute's value. `Element::attr` hashes the name each time, for the table of all names; this only compares
+/// it with the few that the element has.
+pub(crate) fn attribute<'a>(element: &'a Element, name: &str) -> Option<&'a str> {
+    let found = element.attrs.iter().find(|(key, _)| &*key.local == name && key.ns == ns!());
+    found.map(|(_, value)| &**value)
 }
 
 /// Attributes that the walk needs, read in one pass.

@@ -9,7 +9,7 @@ use scraper::Node;
 use scraper::node::Element;
 
 use crate::class_words::{Marks, Names};
-use crate::elements::Attributes;
+use crate::elements::{Attributes, attribute};
 
 /// Maximum number of nodes that are read of a button, and of bytes of its text.
 const MAX_NODES: usize = 32;
@@ -30,7 +30,7 @@ const ABOVE: usize = 2;
 /// # Complexity
 /// Constant: it reads at most 32 nodes.
 pub(crate) fn is_question_button(element: &Element, node: NodeRef<'_, Node>) -> bool {
-    let class = element.attr("class").unwrap_or_default();
+    let class = attribute(element, "class").unwrap_or_default();
     (says_that_it_opens(element) || Names::of(class, "").marks().has(Marks::FOLD))
         && is_question(node)
 }
@@ -84,7 +84,7 @@ impl Folds {
         says_so: bool,
         node: NodeRef<'_, Node>,
     ) -> bool {
-        if !says_so && element.name() == "a" && element.attr("href").is_none() {
+        if !says_so && element.name() == "a" && attribute(element, "href").is_none() {
             let parent = node.parent();
             let parent = parent.as_ref().and_then(|parent| parent.value().as_element());
             if parent.is_some_and(|parent| parent.name() != "button" && says_that_it_opens(parent))
@@ -101,9 +101,9 @@ impl Folds {
 
     /// Adds the elements that a question controls.
     pub(crate) fn controls(&mut self, question: &Element, node: NodeRef<'_, Node>) {
-        let ids = question.attr("aria-controls").into_iter();
+        let ids = attribute(question, "aria-controls").into_iter();
         let targets = ["data-target", "data-bs-target", "href"].into_iter();
-        let targets = targets.filter_map(|name| question.attr(name)?.strip_prefix('#'));
+        let targets = targets.filter_map(|name| attribute(question, name)?.strip_prefix('#'));
         let mut named = false;
         for id in ids.chain(targets).filter(|id| !id.is_empty()) {
             named = true;

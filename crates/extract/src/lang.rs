@@ -216,8 +216,9 @@ fn by_script(han: usize, kana: usize, declared: Option<&str>) -> &'static str {
 fn cjk(texts: &[&str]) -> Option<(usize, usize)> {
     let (mut han, mut kana, mut words) = (0usize, 0usize, 0usize);
     // Both begin at U+3005, so the first byte of their UTF-8 is at least 0xE3.
-    let none = |text: &&str| text.bytes().fold(0, u8::max) < 0xE3;
-    if texts.iter().all(none) {
+    let may_have = |text: &str| text.bytes().fold(0, u8::max) >= 0xE3;
+    let has_one = |text: &str| text.chars().any(|c| is_han(c) || is_kana(c));
+    if !texts.iter().any(|text| may_have(text) && has_one(text)) {
         return None;
     }
     for text in texts {

@@ -4,6 +4,7 @@ use ego_tree::NodeRef;
 use scraper::Node;
 
 use crate::class_words::{Marks, Names};
+use crate::elements::attribute;
 
 /// How far above a number the element may be that names it a line number.
 const NUMBER_DEPTH: usize = 3;
@@ -33,8 +34,9 @@ impl LineNumbers {
         let named = |wanted: &[Marks], depth| {
             node.ancestors().take(depth).filter_map(|node| node.value().as_element()).any(
                 |element| {
-                    let class = element.attr("class").unwrap_or_default();
-                    let marks = Names::of(class, element.attr("id").unwrap_or_default()).marks();
+                    let class = attribute(element, "class").unwrap_or_default();
+                    let marks =
+                        Names::of(class, attribute(element, "id").unwrap_or_default()).marks();
                     wanted.iter().all(|wanted| marks.has(*wanted))
                 },
             )

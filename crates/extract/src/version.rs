@@ -66,6 +66,13 @@ fn is_version(words: &str) -> bool {
 /// of nothing else stays whole, and so does one that begins with a single word: `Mobile: a town`.
 pub(crate) fn without_version(name: &str) -> &str {
     let name = name.trim();
+    // Most names have none of the separators.
+    if !name
+        .bytes()
+        .any(|byte| matches!(byte, b'(' | b'[' | b'-' | b'|' | b':') || !byte.is_ascii())
+    {
+        return name;
+    }
     let last = MARKS.iter().filter_map(|mark| Some((name.rfind(mark)?, mark.len())));
     if let Some((at, length)) = last.max()
         && let (Some(rest), Some(words)) = (name.get(..at), name.get(at + length..))

@@ -19,7 +19,7 @@ use super::run::Growing;
 use super::table::{CellShape, Grid, is_data};
 use super::tree::{Block, List, Mark, Marks, What};
 use crate::addresses::join_in;
-use crate::elements::{Role, heading_level, is_custom, role};
+use crate::elements::{Role, attribute, heading_level, is_custom, role};
 
 /// Builds the blocks.
 ///
@@ -324,7 +324,7 @@ impl<'a> Walk<'a> {
             "blockquote" if !deep => Some(Kind::Quote),
             "ul" | "ol" if !deep => {
                 let start =
-                    element.attr("start").and_then(|start| start.trim().parse::<u64>().ok());
+                    attribute(element, "start").and_then(|start| start.trim().parse::<u64>().ok());
                 let start = (name == "ol").then(|| start.unwrap_or(1));
                 let list = List { start, implied: false, items: Vec::new() };
                 Some(Kind::List { list, next: start.unwrap_or(1), notes: Vec::new() })
@@ -398,7 +398,7 @@ impl<'a> Walk<'a> {
                 None
             }
             "span" => {
-                let class = element.attr("class").unwrap_or_default();
+                let class = attribute(element, "class").unwrap_or_default();
                 let drops = self.now.in_note && class.contains("backlink")
                     || self.now.in_heading && class.contains("editsection");
                 self.now.skipped |= drops;
@@ -421,7 +421,7 @@ impl<'a> Walk<'a> {
 
     /// Gives an item its number.
     fn number(&mut self, element: &Element) {
-        let value = element.attr("value").and_then(|value| value.trim().parse::<u64>().ok());
+        let value = attribute(element, "value").and_then(|value| value.trim().parse::<u64>().ok());
         let mut frames = self.frames.iter_mut().rev();
         let (Some(item), Some(parent)) = (frames.next(), frames.next()) else { return };
         if let (Kind::Item(number), Kind::List { list, next, .. }) =
@@ -436,7 +436,8 @@ impl<'a> Walk<'a> {
     }
 
     fn link(&mut self, element: &'a Element, node: NodeRef<'a, Node>) {
-        let Some(href) = element.attr("href").map(str::trim).filter(|href| !href.is_empty()) else {
+        let Some(href) = attribute(element, "href").map(str::trim).filter(|href| !href.is_empty())
+        else {
             return;
         };
         let own = href.starts_with('#');
@@ -514,7 +515,7 @@ const MAX_SIGN: usize = 8;
 fn is_permalink(element: &Element, own: bool, node: NodeRef<'_, Node>) -> bool {
     let named = ["anchor", "permalink", "headerlink", "hash-link"];
     let is_named = |class: &str| named.iter().any(|name| class.contains(name));
-    if !own && !element.attr("class").is_some_and(is_named) {
+    if !own && !attribute(element, "class").is_some_and(is_named) {
         return false;
     }
     let text = text_of(node, MAX_SIGN, MAX_SIGN + 1);

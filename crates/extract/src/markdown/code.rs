@@ -4,6 +4,8 @@ use ego_tree::NodeRef;
 use scraper::Node;
 use scraper::node::Element;
 
+use crate::elements::attribute;
+
 /// Longest name of a language, in bytes.
 const MAX_LANGUAGE: usize = 24;
 /// How far above a code block the element may be that names its language.
@@ -83,11 +85,11 @@ pub(super) fn language(node: NodeRef<'_, Node>) -> String {
 /// Names without a prefix count only for the `own` element.
 fn of_element(element: &Element, own: bool) -> Option<String> {
     for name in ["data-lang", "data-language"] {
-        if let Some(value) = element.attr(name) {
+        if let Some(value) = attribute(element, name) {
             return cleaned(value);
         }
     }
-    let class = element.attr("class")?;
+    let class = attribute(element, "class")?;
     let mut words = class.split_ascii_whitespace().peekable();
     let is_sphinx = class.contains("notranslate");
     let is_named = ["hljs", "sourceCode", "prettyprint", "highlight", "prism", "code"]

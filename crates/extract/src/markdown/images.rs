@@ -2,6 +2,8 @@
 
 use scraper::node::Element;
 
+use crate::elements::attribute;
+
 /// Longest alternative text in bytes.
 const MAX_ALT: usize = 1_000;
 /// Largest width and height of an image that only counts visits.
@@ -18,7 +20,7 @@ pub(super) fn image(
     if element.name() != "img" {
         return None;
     }
-    let size = |name| element.attr(name).and_then(|value| value.trim().parse::<u32>().ok());
+    let size = |name| attribute(element, name).and_then(|value| value.trim().parse::<u32>().ok());
     if [size("width"), size("height")]
         .iter()
         .any(|size| size.is_some_and(|size| size <= MAX_PIXELS))
@@ -27,11 +29,12 @@ pub(super) fn image(
     }
     let is_address = |value: &&str| !value.is_empty() && !value.starts_with("data:");
     let first = |set: &str| set.split([',', ' ']).next().map(str::to_owned);
-    let later = LATER.iter().find_map(|name| element.attr(name)).map(str::trim).filter(is_address);
-    let source = element.attr("src").map(str::trim).filter(is_address);
-    let set = element.attr("srcset").map(str::trim).filter(is_address).and_then(first);
+    let later =
+        LATER.iter().find_map(|name| attribute(element, name)).map(str::trim).filter(is_address);
+    let source = attribute(element, "src").map(str::trim).filter(is_address);
+    let set = attribute(element, "srcset").map(str::trim).filter(is_address).and_then(first);
     let url = absolute(later.or(source).or(set.as_deref())?)?;
-    let alt = element.attr("alt").unwrap_or_default();
+    let alt = attribute(element, "alt").unwrap_or_default();
     let alt: String = alt.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let alt = alt.split_whitespace().collect::<Vec<_>>().join(" ");
     let alt = alt.get(..alt.floor_char_boundary(MAX_ALT)).unwrap_or_default().to_owned();

@@ -9,6 +9,7 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 
 use super::input::State;
+use crate::elements::attribute;
 use crate::trace::Trace;
 
 /// Longest mark of a reference, such as `[note 12]`, in bytes.
@@ -75,7 +76,7 @@ impl Notes {
             let node = html.tree.get(reference.outermost);
             for node in node.into_iter().flat_map(|node| node.descendants().take(MAX_NODES)) {
                 notes.back.extend(
-                    node.value().as_element().and_then(|e| e.attr("id")).map(str::to_owned),
+                    node.value().as_element().and_then(|e| attribute(e, "id")).map(str::to_owned),
                 );
             }
         }
@@ -100,10 +101,10 @@ impl Notes {
 
     /// Returns whether a link in a note leads back to its reference.
     pub(super) fn leads_back(&self, element: &Element) -> bool {
-        let class = element.attr("class").unwrap_or_default();
-        let target = element.attr("href").and_then(|href| href.strip_prefix('#'));
+        let class = attribute(element, "class").unwrap_or_default();
+        let target = attribute(element, "href").and_then(|href| href.strip_prefix('#'));
         ["backref", "backlink", "reversefootnote"].iter().any(|name| class.contains(name))
-            || element.attr("role") == Some("doc-backlink")
+            || attribute(element, "role") == Some("doc-backlink")
             || target.is_some_and(|target| self.back.contains(target))
     }
 }
@@ -123,17 +124,17 @@ fn references(html: &Html) -> Vec<Reference<'_>> {
         else {
             continue;
         };
-        let target = element.attr("href").and_then(|href| href.trim().strip_prefix('#'));
+        let target = attribute(element, "href").and_then(|href| href.trim().strip_prefix('#'));
         let Some(target) = target.filter(|target| !target.is_empty()) else { continue };
         let parent = node.parent().and_then(|parent| parent.value().as_element());
-        let class = element.attr("class").unwrap_or_default();
+        let class = attribute(element, "class").unwrap_or_default();
         let is_above = parent.is_some_and(|parent| parent.name() == "sup")
             || node
                 .children()
                 .any(|child| child.value().as_element().is_some_and(|child| child.name() == "sup"));
         let is_named = class.contains("footnote-ref")
             || class.contains("noteref")
-            || element.attr("role") == Some("doc-noteref");
+            || attribute(element, "role") == Some("doc-noteref");
         if !is_above && !is_named || found.len() >= MAX_REFERENCES {
             continue;
         }
@@ -196,7 +197,7 @@ fn texts(
                 {
                     open.iter_mut().for_each(|candidate| candidate.bytes += text.trim().len());
                 }
-                let id = node.value().as_element().and_then(|element| element.attr("id"));
+                let id = node.value().as_element().and_then(|element| attribute(element, "id"));
                 if let Some((after, number)) = id.and_then(|id| targets.get(id))
                     && at > *after
                     && !found.numbers.contains(number)

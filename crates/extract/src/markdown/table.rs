@@ -7,6 +7,7 @@ use scraper::node::Element;
 
 use super::input::{MarkdownLimits, State};
 use super::tree::{Align, Run, Table};
+use crate::elements::attribute;
 use crate::trace::Span;
 
 /// Longest text of a cell in a data table, in bytes. Longer ones are columns of a layout.
@@ -19,7 +20,7 @@ const MAX_CELL: usize = 2_000;
 /// Linear in the table; nested tables end it.
 pub(super) fn is_data(table: NodeRef<'_, Node>, spans: &[Span], states: &[State]) -> bool {
     let is_layout = |element: &Element| {
-        matches!(element.attr("role"), Some("presentation" | "none" | "layout"))
+        matches!(attribute(element, "role"), Some("presentation" | "none" | "layout"))
     };
     if table.value().as_element().is_some_and(is_layout) {
         return false;
@@ -89,7 +90,8 @@ pub(super) struct CellShape {
 
 impl CellShape {
     pub(super) fn of(element: &Element) -> Self {
-        let number = |name| element.attr(name).and_then(|value| value.trim().parse::<u32>().ok());
+        let number =
+            |name| attribute(element, name).and_then(|value| value.trim().parse::<u32>().ok());
         Self {
             columns: number("colspan").unwrap_or(1).max(1) as usize,
             rows: number("rowspan").unwrap_or(1),
@@ -100,12 +102,12 @@ impl CellShape {
 }
 
 fn align(element: &Element) -> Align {
-    let style = element.attr("style").unwrap_or_default();
+    let style = attribute(element, "style").unwrap_or_default();
     let value = style.split(';').take(64).find_map(|part| {
         let (name, value) = part.split_once(':')?;
         name.trim().eq_ignore_ascii_case("text-align").then(|| value.trim())
     });
-    match value.or(element.attr("align")).map(str::to_ascii_lowercase).as_deref() {
+    match value.or(attribute(element, "align")).map(str::to_ascii_lowercase).as_deref() {
         Some("left") => Align::Left,
         Some("center") => Align::Centre,
         Some("right") => Align::Right,

@@ -76,6 +76,10 @@ pub(crate) fn visible(text: &str, order: Order) -> Option<Moment> {
 
 fn first(text: &str, order: Order, declared: bool) -> Option<Moment> {
     let tokens = tokens(text);
+    // Most texts have no number, and so no date.
+    if !tokens.iter().any(|token| matches!(token.kind, Kind::Number(..))) {
+        return None;
+    }
     (0..tokens.len()).find_map(|at| {
         let rest = tokens.get(at..)?;
         // A number that continues another: 1.2012-03-04.

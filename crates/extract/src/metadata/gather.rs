@@ -10,7 +10,7 @@ use super::limits::{
     MAX_ALTERNATES, MAX_CAPTURED, MAX_CAPTURES, MAX_ITEMS, MAX_JSON, MAX_LANGUAGE_TAG,
 };
 use super::meta_names::{field_of, is_type};
-use crate::elements::Attributes;
+use crate::elements::{Attributes, attribute};
 
 /// Where an element is.
 #[derive(Clone, Copy, Debug)]
@@ -134,8 +134,8 @@ impl Gathered {
     }
 
     fn meta(&mut self, element: &Element) {
-        let Some(content) = element.attr("content") else { return };
-        for name in ["property", "name"].iter().filter_map(|name| element.attr(name)) {
+        let Some(content) = attribute(element, "content") else { return };
+        for name in ["property", "name"].iter().filter_map(|name| attribute(element, name)) {
             if is_type(name) {
                 self.candidates.add(Field::Type, MetadataSource::OpenGraph, 0, content);
                 return;
@@ -148,7 +148,10 @@ impl Gathered {
     }
 
     fn link(&mut self, element: &Element) {
-        let (Some(rel), Some(href)) = (element.attr("rel"), element.attr("href")) else { return };
+        let (Some(rel), Some(href)) = (attribute(element, "rel"), attribute(element, "href"))
+        else {
+            return;
+        };
         let has = |wanted| rel.split_ascii_whitespace().any(|r| r.eq_ignore_ascii_case(wanted));
         if has("license") {
             self.candidates.add(Field::Licence, MetadataSource::Link, 0, href);
@@ -157,7 +160,7 @@ impl Gathered {
             self.candidates.add(Field::Picture, MetadataSource::Link, 0, href);
         }
         if has("alternate")
-            && let Some(tag) = element.attr("hreflang")
+            && let Some(tag) = attribute(element, "hreflang")
         {
             let tag = tag.trim().to_ascii_lowercase();
             let valid = !tag.is_empty()
@@ -170,13 +173,13 @@ impl Gathered {
     }
 
     fn anchor(&mut self, element: &Element, depth: usize, own: impl Fn() -> bool) {
-        let Some(rel) = element.attr("rel") else { return };
+        let Some(rel) = attribute(element, "rel") else { return };
         let has = |wanted| rel.split_ascii_whitespace().any(|r| r.eq_ignore_ascii_case(wanted));
         if has("author") && own() {
             self.capture(depth, Field::Author, MetadataSource::Link, 0);
         }
         if has("license")
-            && let Some(href) = element.attr("href")
+            && let Some(href) = attribute(element, "href")
         {
             self.candidates.add(Field::Licence, MetadataSource::Link, 1, href);
         }
@@ -188,12 +191,12 @@ impl Gathered {
         let (field, rank) = if names(&["updated", "modified"]) && !names(&["publish", "entry-date"])
         {
             (Field::Modified, 0)
-        } else if element.attr("pubdate").is_some() || names(&["publish", "entry-date"]) {
+        } else if attribute(element, "pubdate").is_some() || names(&["publish", "entry-date"]) {
             (Field::Published, 0)
         } else {
             (Field::Published, 1)
         };
-        match element.attr("datetime") {
+        match attribute(element, "datetime") {
             Some(value) => self.candidates.add(field, MetadataSource::Time, rank, value),
             None => self.capture(depth, field, MetadataSource::Time, rank),
         }
@@ -206,13 +209,13 @@ impl Gathered {
         let mut named = None;
         for word in property.split_ascii_whitespace().take(MAX_PROPERTIES) {
             let Some(field) = field_of_property(word, context) else { continue };
-            let opens = attributes.itemtype.is_some() || element.attr("itemscope").is_some();
+            let opens = attributes.itemtype.is_some() || attribute(element, "itemscope").is_some();
             if opens && matches!(field, Field::Author | Field::SiteName) {
                 named = Some(field);
                 continue;
             }
-            let value = ["content", "datetime"].iter().find_map(|name| element.attr(name));
-            let address = || element.attr("src").or_else(|| element.attr("href"));
+            let value = ["content", "datetime"].iter().find_map(|name| attribute(element, name));
+            let address = || attribute(element, "src").or_else(|| attribute(element, "href"));
             let value = match field {
                 Field::Picture | Field::Licence => value.or_else(address),
                 _ => value,
@@ -265,7 +268,7 @@ impl Gathered {
             } else {
                 Field::Published
             };
-            match element.attr("title").filter(|_| element.name() == "abbr") {
+            match attribute(element, "title").filter(|_| element.name() == "abbr") {
                 Some(title) => self.candidates.add(field, MetadataSource::Text, 0, title),
                 None => self.capture(depth, field, MetadataSource::Text, 0),
             }

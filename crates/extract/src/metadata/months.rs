@@ -1,5 +1,7 @@
 //! Names of months in the languages of the Web.
 
+use std::sync::LazyLock;
+
 /// Beginnings of the names of each month, with and without accents. The longest beginning of a word decides.
 const MONTHS: [(u8, &str); 12] = [
     (1, "jan ian ene gen янв січ ιαν stycz led tammi oca"),
@@ -16,6 +18,23 @@ const MONTHS: [(u8, &str); 12] = [
     (12, "dec dez dic des déc дек гру δεκ gru pro joul ara"),
 ];
 
+/// The beginning of the name of a month.
+struct Beginning {
+    text: &'static str,
+    letters: usize,
+    month: u8,
+}
+
+static BEGINNINGS: LazyLock<Vec<Beginning>> = LazyLock::new(|| {
+    let of_month = |(month, names): &(u8, &'static str)| {
+        let month = *month;
+        let beginning =
+            move |text: &'static str| Beginning { text, letters: text.chars().count(), month };
+        names.split(' ').map(beginning)
+    };
+    MONTHS.iter().flat_map(of_month).collect()
+});
+
 /// Maximum number of letters after the beginning of a name: `helmi|kuussa`.
 const MAX_ENDING: usize = 9;
 
@@ -24,14 +43,11 @@ const MAX_ENDING: usize = 9;
 /// # Complexity
 /// Linear in the table.
 pub(crate) fn month(word: &str) -> Option<u8> {
-    let letters = word.chars().count();
-    let beginnings = MONTHS.iter().flat_map(|(month, names)| {
-        names.split(' ').map(|name| (name.chars().count(), name, *month))
-    });
-    let fits = |(length, name, _): &(usize, &str, u8)| {
-        word.starts_with(name) && letters <= length + MAX_ENDING
+    let fits = |beginning: &&Beginning| {
+        word.starts_with(beginning.text) && word.chars().count() <= beginning.letters + MAX_ENDING
     };
-    beginnings.filter(fits).max_by_key(|(length, ..)| *length).map(|(.., month)| month)
+    let found = BEGINNINGS.iter().filter(fits).max_by_key(|beginning| beginning.letters)?;
+    Some(found.month)
 }
 
 #[cfg(test)]
