@@ -15,7 +15,7 @@ const MAX_REPAIRS: usize = 32;
 ///
 /// # Complexity
 /// Linear in the text.
-pub(super) fn readable(tokens: &mut [Token], breaks: Breaks) -> Vec<char> {
+pub(super) fn readable(tokens: &mut [Token<'_>], breaks: Breaks) -> Vec<char> {
     // Most texts have no such mark.
     if !tokens.iter().any(|token| matches!(token, Token::Open(mark) if is_delimiter(*mark))) {
         return Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn readable(tokens: &mut [Token], breaks: Breaks) -> Vec<char> {
 }
 
 /// Reads the marks as CommonMark does, and mends those that it would not read as meant.
-fn repair(tokens: &mut [Token], signs: &mut [char], breaks: Breaks) {
+fn repair(tokens: &mut [Token<'_>], signs: &mut [char], breaks: Breaks) {
     let mut flipped = Vec::new();
     for pass in 0..MAX_REPAIRS {
         let wrong = wrong_pairs(tokens, signs, breaks);
@@ -62,7 +62,7 @@ fn repair(tokens: &mut [Token], signs: &mut [char], breaks: Breaks) {
     }
 }
 
-fn drop_pair(tokens: &mut [Token], pair: Pair) {
+fn drop_pair(tokens: &mut [Token<'_>], pair: Pair) {
     for place in [pair.from, pair.to] {
         if let Some(token) = tokens.get_mut(place) {
             *token = Token::Dropped;
@@ -71,7 +71,7 @@ fn drop_pair(tokens: &mut [Token], pair: Pair) {
 }
 
 /// Exchanges emphasis with the strong mark directly around it: CommonMark reads `***a***` as the former outside.
-fn swap_with_outer(tokens: &mut [Token], Pair { from, to }: Pair) -> bool {
+fn swap_with_outer(tokens: &mut [Token<'_>], Pair { from, to }: Pair) -> bool {
     let Some(before) = from.checked_sub(1) else { return false };
     let is = |at: usize, token: Token| tokens.get(at) == Some(&token);
     let nested = is(from, Token::Open(Mark::Emphasis))
@@ -85,7 +85,7 @@ fn swap_with_outer(tokens: &mut [Token], Pair { from, to }: Pair) -> bool {
 }
 
 /// Moves or drops the marks that would not be read. Returns whether it changed something.
-fn settle(tokens: &mut [Token], breaks: Breaks) -> bool {
+fn settle(tokens: &mut [Token<'_>], breaks: Breaks) -> bool {
     let mut changed = false;
     let mut opened: Vec<usize> = Vec::new();
     let mut at = 0;
@@ -125,11 +125,11 @@ fn settle(tokens: &mut [Token], breaks: Breaks) -> bool {
 }
 
 /// Returns whether other tildes are beside a strike, so that the runs would be read as one.
-fn collides(tokens: &[Token], at: usize, breaks: Breaks) -> bool {
-    let is_dropped = |token: &&Token| **token == Token::Dropped;
+fn collides(tokens: &[Token<'_>], at: usize, breaks: Breaks) -> bool {
+    let is_dropped = |token: &&Token<'_>| **token == Token::Dropped;
     let before = tokens.get(..at).unwrap_or_default().iter().rev().find(|token| !is_dropped(token));
     let after = tokens.get(at + 1..).unwrap_or_default().iter().find(|token| !is_dropped(token));
-    let is_strike = |token: Option<&Token>| {
+    let is_strike = |token: Option<&Token<'_>>| {
         matches!(token, Some(Token::Open(Mark::Strike) | Token::Close(Mark::Strike)))
     };
     is_strike(before)
@@ -143,7 +143,7 @@ const fn is_delimiter(mark: Mark) -> bool {
 }
 
 /// Moves the punctuation at the inner side of a mark to its outer side, without changing the number of tokens.
-fn move_out(tokens: &mut [Token], mark: usize, is_start: bool) {
+fn move_out(tokens: &mut [Token<'_>], mark: usize, is_start: bool) {
     let (inner, outer) = if is_start {
         (mark.checked_add(1), mark.checked_sub(1))
     } else {
@@ -168,19 +168,19 @@ fn move_out(tokens: &mut [Token], mark: usize, is_start: bool) {
         (kept.to_owned(), text.get(kept.len()..).unwrap_or_default().to_owned())
     };
     match outer.and_then(|at| tokens.get_mut(at)) {
-        Some(Token::Text(text)) if is_start => text.push_str(&moved),
-        Some(Token::Text(text)) => text.insert_str(0, &moved),
+        Some(Token::Text(text)) if is_start => text.to_mut().push_str(&moved),
+        Some(Token::Text(text)) => text.to_mut().insert_str(0, &moved),
         // The mark begins or ends beside another mark, code or link: give up.
         _ => return,
     }
     if let Some(token) = inner.and_then(|at| tokens.get_mut(at)) {
-        *token = Token::Text(kept);
+        *token = Token::Text(kept.into());
     }
 }
 
 /// Returns the characters on both sides of the run of delimiters around a token.
-fn around(tokens: &[Token], at: usize, breaks: Breaks) -> (Option<char>, Option<char>) {
-    let is_part = |token: &&Token| match token {
+fn around(tokens: &[Token<'_>], at: usize, breaks: Breaks) -> (Option<char>, Option<char>) {
+    let is_part = |token: &&Token<'_>| match token {
         Token::Open(mark) | Token::Close(mark) => {
             matches!(mark, Mark::Strong | Mark::Emphasis)
                 && !matches!(
@@ -200,13 +200,13 @@ fn around(tokens: &[Token], at: usize, breaks: Breaks) -> (Option<char>, Option<
 }
 
 /// CommonMark: a left-flanking run of delimiters.
-fn reads_as_start(tokens: &[Token], at: usize, breaks: Breaks) -> bool {
+fn reads_as_start(tokens: &[Token<'_>], at: usize, breaks: Breaks) -> bool {
     let (before, after) = around(tokens, at, breaks);
     flanks(after, before)
 }
 
 /// CommonMark: a right-flanking run of delimiters.
-fn reads_as_end(tokens: &[Token], at: usize, breaks: Breaks) -> bool {
+fn reads_as_end(tokens: &[Token<'_>], at: usize, breaks: Breaks) -> bool {
     let (before, after) = around(tokens, at, breaks);
     flanks(before, after)
 }
@@ -222,7 +222,7 @@ fn flanks(inside: Option<char>, outside: Option<char>) -> bool {
 
 /// Chooses the character of each single delimiter: `_` beside other delimiters, otherwise `*`. Drops a mark that neither
 /// of them can express. Returns the characters, and whether a mark was dropped or `changed` before.
-fn choose(tokens: &mut [Token], breaks: Breaks, mut changed: bool) -> (Vec<char>, bool) {
+fn choose(tokens: &mut [Token<'_>], breaks: Breaks, mut changed: bool) -> (Vec<char>, bool) {
     let mut all = vec!['*'; tokens.len()];
     let mut opened = Vec::new();
     for at in 0..tokens.len() {
@@ -254,15 +254,15 @@ fn choose(tokens: &mut [Token], breaks: Breaks, mut changed: bool) -> (Vec<char>
 }
 
 /// Returns the character for the emphasis between two tokens, if there is one.
-fn single(tokens: &[Token], from: usize, to: usize, breaks: Breaks) -> Option<char> {
-    let near = |at: usize, step: isize| -> Option<&Token> {
+fn single(tokens: &[Token<'_>], from: usize, to: usize, breaks: Breaks) -> Option<char> {
+    let near = |at: usize, step: isize| -> Option<&Token<'_>> {
         let mut at = at.checked_add_signed(step)?;
         while let Some(Token::Dropped) = tokens.get(at) {
             at = at.checked_add_signed(step)?;
         }
         tokens.get(at)
     };
-    let strong = |token: Option<&Token>, opens: bool| match token {
+    let strong = |token: Option<&Token<'_>>, opens: bool| match token {
         Some(Token::Open(Mark::Strong)) => opens,
         Some(Token::Close(Mark::Strong)) => !opens,
         _ => false,

@@ -1,5 +1,7 @@
 //! Escapes text that Markdown would read as markup.
 
+use std::borrow::Cow;
+
 /// Writes a text of one line. `before` and `after` are the characters around it, if it is not alone on its line.
 ///
 /// # Complexity
@@ -57,7 +59,7 @@ fn is_entity(text: &str) -> bool {
 }
 
 /// Returns an escaped line whose beginning is no heading, list, rule, quote, table, definition or statement of MDX.
-pub(super) fn at_line_start(line: &str) -> String {
+pub(super) fn at_line_start(line: &str) -> Cow<'_, str> {
     let first = line.chars().next().unwrap_or(' ');
     let rest = line.get(first.len_utf8()..).unwrap_or_default();
     let next = rest.chars().next().unwrap_or(' ');
@@ -74,38 +76,38 @@ pub(super) fn at_line_start(line: &str) -> String {
         'i' | 'e' => return statement(line),
         _ => false,
     };
-    if must { format!("\\{line}") } else { line.to_owned() }
+    if must { format!("\\{line}").into() } else { line.into() }
 }
 
-fn numbered(line: &str) -> String {
+fn numbered(line: &str) -> Cow<'_, str> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = line.split_at(digits);
     let mut rest = rest.chars();
     let is_marker = matches!(rest.next(), Some('.' | ')'));
     if is_marker && rest.next().is_none_or(char::is_whitespace) {
-        format!("{number}\\{}", line.get(digits..).unwrap_or_default())
+        format!("{number}\\{}", line.get(digits..).unwrap_or_default()).into()
     } else {
-        line.to_owned()
+        line.into()
     }
 }
 
 /// MDX executes a line that begins with one of these words.
-fn statement(line: &str) -> String {
+fn statement(line: &str) -> Cow<'_, str> {
     for (word, escaped) in [("import", "&#105;mport"), ("export", "&#101;xport")] {
         if let Some(rest) = line.strip_prefix(word)
             && rest.starts_with([' ', '{', '"', '\'', '\\', '*'])
         {
-            return format!("{escaped}{rest}");
+            return format!("{escaped}{rest}").into();
         }
     }
-    line.to_owned()
+    line.into()
 }
 
 /// Returns an address as the destination of a link. It has no spaces, line ends or pipes.
-pub(super) fn destination(url: &str) -> String {
+pub(super) fn destination(url: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:.-_?=#%+,;@~".contains(&byte);
     if url.bytes().all(is_plain) {
-        return url.to_owned();
+        return url.into();
     }
     let mut safe = String::with_capacity(url.len());
     for (at, c) in url.char_indices() {
@@ -121,7 +123,7 @@ pub(super) fn destination(url: &str) -> String {
             c => safe.push(c),
         }
     }
-    if safe.contains(['(', ')']) { format!("<{safe}>") } else { safe }
+    if safe.contains(['(', ')']) { format!("<{safe}>").into() } else { safe.into() }
 }
 
 #[cfg(test)]
@@ -131,7 +133,7 @@ mod tests {
     fn escaped(text: &str) -> String {
         let mut out = String::new();
         escape(text, None, None, &mut out);
-        at_line_start(&out)
+        at_line_start(&out).into_owned()
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! CommonMark reads `*` as emphasis only beside certain characters. A mark that would not be read moves to the nearest
 //! letters, so that its text stays the same: `是**“近”**的` becomes `是“**近**”的`.
 
+use std::borrow::Cow;
+
 use super::delimiters::readable;
 use super::escape::{at_line_start, destination, escape};
 pub(super) use super::token::Breaks;
@@ -30,7 +32,7 @@ pub(super) fn inline(run: &Run, marks: &Marks, breaks: Breaks) -> String {
                 let next = later.find(|token| !matches!(token, Token::Dropped));
                 let next = next.and_then(|next| first_char(next, breaks));
                 escape(&text, before, next, &mut escaped);
-                out.push_str(&if line_start { at_line_start(&escaped) } else { escaped });
+                out.push_str(&if line_start { at_line_start(&escaped) } else { escaped.into() });
             }
             Token::Code(_) => out.push_str(&code(&joined(&tokens, &mut at))),
             Token::Raw(text) => out.push_str(text),
@@ -58,14 +60,15 @@ pub(super) fn inline(run: &Run, marks: &Marks, breaks: Breaks) -> String {
 }
 
 /// Returns the text of tokens of one kind: those on both sides of a dropped mark belong together. Moves `at` to the last.
-fn joined(tokens: &[Token], at: &mut usize) -> String {
+fn joined<'a>(tokens: &'a [Token<'_>], at: &mut usize) -> Cow<'a, str> {
     let is_code = matches!(tokens.get(*at), Some(Token::Code(_)));
-    let mut text = String::new();
+    let mut text = Cow::default();
     let mut next = *at;
     loop {
         match tokens.get(next) {
-            Some(Token::Code(part)) if is_code => text.push_str(part),
-            Some(Token::Text(part)) if !is_code => text.push_str(part),
+            // The first part is not copied.
+            Some(Token::Code(part)) if is_code => text += *part,
+            Some(Token::Text(part)) if !is_code => text += &**part,
             Some(Token::Dropped) => {
                 next += 1;
                 continue;
@@ -95,7 +98,7 @@ fn write_mark(mark: Mark, opens: bool, single: char, marks: &Marks, out: &mut St
 }
 
 /// Returns the tokens of a run. Spaces at the ends of marks move out of them.
-fn tokens(run: &Run, marks: &Marks) -> Vec<Token> {
+fn tokens<'a>(run: &'a Run, marks: &Marks) -> Vec<Token<'a>> {
     let mut tokens = Vec::new();
     let mut open: Vec<(u32, Mark)> = Vec::new();
     let mut space = false;
@@ -109,7 +112,7 @@ fn tokens(run: &Run, marks: &Marks) -> Vec<Token> {
                     space |= !text.is_empty();
                     continue;
                 }
-                Token::Text(trimmed.to_owned())
+                Token::Text(trimmed.into())
             }
             What::Code(text) => {
                 let trimmed = text.trim();
@@ -117,7 +120,7 @@ fn tokens(run: &Run, marks: &Marks) -> Vec<Token> {
                 if trimmed.is_empty() {
                     continue;
                 }
-                Token::Code(trimmed.to_owned())
+                Token::Code(trimmed)
             }
             What::Break => {
                 line_break = true;

@@ -20,7 +20,10 @@ impl Growing {
     pub(super) fn text(&mut self, text: &str, mark: u32, code: bool) {
         let mut rest = text;
         while !rest.is_empty() {
-            let end = rest.find(is_space).unwrap_or(rest.len());
+            let end = match plain_words(rest) {
+                0 => rest.find(is_space).unwrap_or(rest.len()),
+                end => end,
+            };
             let (word, later) = rest.split_at(end);
             if !word.is_empty() {
                 self.word(word, mark, code);
@@ -140,6 +143,21 @@ impl Growing {
         runs.retain(|run| !run.is_blank());
         runs
     }
+}
+
+/// Returns the length of the words at the beginning that are ASCII, with single spaces between them: they need no work.
+fn plain_words(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut at, mut end) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        if byte.is_ascii_graphic() {
+            end = at + 1;
+        } else if *byte != b' ' || at != end || end == 0 {
+            break;
+        }
+        at += 1;
+    }
+    end
 }
 
 fn is_space(c: char) -> bool {

@@ -1,5 +1,7 @@
 //! A run of text as tokens, and the characters at their ends.
 
+use std::borrow::Cow;
+
 use unicode_normalization::char::is_combining_mark;
 
 use super::tree::Mark;
@@ -16,11 +18,11 @@ pub(super) enum Breaks {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum Token<'a> {
     /// Text without markup characters.
-    Text(String),
+    Text(Cow<'a, str>),
     /// Text of a code span.
-    Code(String),
+    Code(&'a str),
     /// An image or a reference.
     Raw(String),
     Space,
@@ -44,9 +46,10 @@ fn is_joined(c: char) -> bool {
 }
 
 /// Returns the character that is written first.
-pub(super) fn first_char(token: &Token, breaks: Breaks) -> Option<char> {
+pub(super) fn first_char(token: &Token<'_>, breaks: Breaks) -> Option<char> {
     match token {
-        Token::Text(text) | Token::Raw(text) => text.chars().next(),
+        Token::Text(text) => text.chars().next(),
+        Token::Raw(text) => text.chars().next(),
         Token::Code(_) => Some('`'),
         Token::Break if breaks == Breaks::Line => Some('\\'),
         Token::Break if breaks == Breaks::Tag => Some('<'),
@@ -62,9 +65,10 @@ pub(super) fn first_char(token: &Token, breaks: Breaks) -> Option<char> {
 }
 
 /// Returns the character that is written last.
-pub(super) fn last_char(token: &Token, breaks: Breaks) -> Option<char> {
+pub(super) fn last_char(token: &Token<'_>, breaks: Breaks) -> Option<char> {
     match token {
-        Token::Text(text) | Token::Raw(text) => text.chars().next_back(),
+        Token::Text(text) => text.chars().next_back(),
+        Token::Raw(text) => text.chars().next_back(),
         Token::Break if breaks == Breaks::Tag => Some('>'),
         Token::Space | Token::Break => Some(' '),
         Token::Open(Mark::Above | Mark::Below) | Token::Close(Mark::Above | Mark::Below) => {
