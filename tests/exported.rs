@@ -24,7 +24,8 @@ fn an_export_has_the_declared_metadata_with_its_sources_and_null_for_the_rest() 
     let declared = r#"<script type="application/ld+json">{"@type": "NewsArticle", "datePublished": "2025-03-01T09:30:00+01:00",
         "author": [{"name": "Ada Moss"}, {"name": "Ben Reed"}]}</script>
         <meta name=description content="All about boats"><meta property="article:modified_time" content="2025-03-02">
-        <meta property="og:image" content="/boat.jpg"><link rel=license href="/licence">"#;
+        <meta property="og:image" content="/boat.jpg"><link rel=license href="/licence">
+        <link rel=canonical href="/one"><link rel=alternate hreflang=de href="/de/one">"#;
     let late = r#"<meta name=pubdate content="2099-01-01">"#;
     stored(
         &bench,
@@ -54,6 +55,10 @@ fn an_export_has_the_declared_metadata_with_its_sources_and_null_for_the_rest() 
         (&one["metadata_from"]["published"], &one["metadata_from"]["modified"]),
         (&"json-ld".into(), &"open-graph".into())
     );
+    let from = &one["metadata_from"];
+    for (name, source) in [("canonical", "link"), ("alternates", "link"), ("language", "text")] {
+        assert_eq!(from[name], source, "{name}: {from}");
+    }
     assert!(one["language_score"].as_f64().unwrap() > 0.5, "{one}");
     // A date after the fetch is not believed.
     let two = page("/two");

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hapax_data::{Findings, InReference, PackedText, PageMeta, SkipReason};
 use hapax_extract::{
-    Date, Document, Features, Limits, Link, Recipe, extract, extract_plain, is_reservation, links,
-    refresh_target, robots_words,
+    Date, Document, Features, Limits, Link, MetadataSource, Recipe, extract, extract_plain,
+    is_reservation, links, refresh_target, robots_words,
 };
 use hapax_fetch::{Response, alternate_links, canonical_link, header_text, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
@@ -252,6 +252,9 @@ pub(crate) fn read_response(
             "link" if document.canonical.is_none() => {
                 document.canonical =
                     canonical_link(&value, url).and_then(|href| url.join(href).ok());
+                if document.canonical.is_some() {
+                    document.metadata.sources.insert("canonical", MetadataSource::Header);
+                }
             }
             _ => {}
         }

@@ -219,7 +219,7 @@ impl<'s> Export<'s> {
         let mut site_lines = SiteLines::default();
         if clean {
             let mut builder = SiteLinesBuilder::default();
-            corpus.pages(|_, page| builder.add(&page.url, &page.text))?;
+            corpus.pages(|_, page| builder.add(&page.url, &page.language, &page.text))?;
             site_lines = builder.build()?;
         }
         Ok(Self { corpus, sightings: Sightings::of(corpus)?, site_lines, filter, clean })
@@ -279,7 +279,7 @@ impl<'s> Export<'s> {
         if sighted.copies < self.filter.min_copies {
             return Ok(None);
         }
-        let cleaned = self.site_lines.clean(&page.url, &page.title, &page.text);
+        let cleaned = self.site_lines.clean((&page.url, &page.language), &page.title, &page.text);
         if !self.filter.wants_text(&cleaned.text) {
             return Ok(None);
         }

@@ -16,7 +16,7 @@ use crate::document::{Block, Document, Image, Link, RobotsMeta};
 use crate::lang::{Languages, Sample};
 use crate::limits::Limits;
 use crate::markdown::{Elements, Structured};
-use crate::metadata::{self, Metadata};
+use crate::metadata::{self, Metadata, MetadataSource};
 use crate::model::model;
 use crate::near_heading::lines_near;
 use crate::page_type::{PageType, page_type};
@@ -119,6 +119,14 @@ fn read(
     let (first_same, same) = (same(languages.first), same(languages.second));
     let of_own = if first_same && same { languages } else { own.languages(page.lang.as_deref()) };
     let language = if same { languages.second } else { of_own.second };
+    let sources = [
+        ("canonical", MetadataSource::Link, document.canonical.is_some()),
+        ("alternates", MetadataSource::Link, !document.metadata.alternates.is_empty()),
+        ("content_type", MetadataSource::Header, content_type.is_some()),
+        ("language", MetadataSource::Text, !language.is_empty()),
+    ];
+    let found = sources.into_iter().filter(|(.., found)| *found);
+    document.metadata.sources.extend(found.map(|(name, source, _)| (name, source)));
     let document = Document {
         language,
         first_language: if first_same { languages.first } else { of_own.first },

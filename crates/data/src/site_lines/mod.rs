@@ -1,7 +1,8 @@
 //! Site boilerplate: lines that a site repeats, such as notices, teasers and "follow us". A single page does not show
 //! which of its lines these are. Fingerprints are not affected.
 //!
-//! A line is repeated if at least [`MIN_PAGES`] kept pages of one registrable domain contain it. Only kept pages
+//! A line is repeated if at least [`MIN_PAGES`] kept pages of one registrable domain, in one language, contain it: the
+//! translations of a page share its code and tables, which are its own. Only kept pages
 //! count, so a page and its near-duplicates count once. The result does not depend on the order of pages.
 
 mod count;
@@ -56,8 +57,8 @@ impl SiteLinesBuilder {
     ///
     /// # Complexity
     /// Linear in the text; at most 16 MiB of memory for all pages.
-    pub fn add(&mut self, url: &str, text: &str) -> Result<()> {
-        let site = site_hash(url);
+    pub fn add(&mut self, url: &str, language: &str, text: &str) -> Result<()> {
+        let site = site_hash(url, language);
         let lines: HashSet<u64> = text.lines().filter_map(line_hash).collect();
         lines.into_iter().try_for_each(|line| self.counter.add(site, line))
     }
@@ -93,12 +94,12 @@ impl SiteLines {
     ///
     /// # Complexity
     /// Linear in the text.
-    pub fn clean(&self, url: &str, title: &str, text: &str) -> Cleaned {
+    pub fn clean(&self, (url, language): (&str, &str), title: &str, text: &str) -> Cleaned {
         let whole = || Cleaned { text: text.to_owned(), removed: 0 };
         if self.lines.is_empty() {
             return whole();
         }
-        let site = site_hash(url);
+        let site = site_hash(url, language);
         if !self.sites.contains(&site) {
             return whole();
         }
@@ -135,9 +136,10 @@ impl SiteLines {
     }
 }
 
-fn site_hash(url: &str) -> u64 {
+/// Returns the hash of a site's pages in one language.
+fn site_hash(url: &str, language: &str) -> u64 {
     let site = Url::parse(url).map(|url| registrable_site(&url)).unwrap_or_default();
-    xxh3_64(site.as_bytes())
+    xxh3_64(format!("{site} {language}").as_bytes())
 }
 
 /// Returns the hash of a line without case and extra spaces; `None` for an empty line.

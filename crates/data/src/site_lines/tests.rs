@@ -7,7 +7,7 @@ const NOTICE: &str = "Sign up for our daily bulletin and never miss a story agai
 fn learnt(pages: &[(&str, &str)]) -> SiteLines {
     let mut builder = SiteLinesBuilder::default();
     for (url, text) in pages {
-        builder.add(url, text).unwrap();
+        builder.add(url, "en", text).unwrap();
     }
     builder.build().unwrap()
 }
@@ -32,20 +32,33 @@ fn a_notice_goes_and_a_repeated_heading_in_the_text_stays() {
         "Latest\n{bear}\n\nExample\n{bear}\n{NOTICE}\n{bear}\n  SIGN up for our  daily bulletin and never miss a \
          story again. "
     );
-    let cleaned = lines.clean("https://a.example/4", "", &text);
+    let cleaned = lines.clean(("https://a.example/4", "en"), "", &text);
     assert_eq!(cleaned.text, format!("{bear}\n\nExample\n{bear}\n{bear}"));
     assert_eq!(cleaned.removed, 3);
     // The other site has it once.
-    assert_eq!(lines.clean("https://b.example/4", "", &text), Cleaned { text, removed: 0 });
+    assert_eq!(lines.clean(("https://b.example/4", "en"), "", &text), Cleaned { text, removed: 0 });
+}
+
+#[test]
+fn code_that_the_translations_of_a_page_share_stays() {
+    let code = "$ aptitude search ~i --display-format %p --disable-columns | sort | uniq";
+    let mut builder = SiteLinesBuilder::default();
+    for language in ["de", "en", "fr", "pl"] {
+        let text = format!("The {language} page.\n{code}\nThe end of it.");
+        builder.add(&format!("https://a.example/{language}/"), language, &text).unwrap();
+    }
+    let lines = builder.build().unwrap();
+    let text = format!("The page.\n{code}\nThe end of it.");
+    assert_eq!(lines.clean(("https://a.example/de/", "de"), "", &text).removed, 0);
 }
 
 #[test]
 fn a_title_stays_and_so_does_a_text_of_which_little_else_remains() {
     let lines = site();
-    let kept = lines.clean("https://a.example/4", "LATEST", "Latest\nA bear\nLatest");
+    let kept = lines.clean(("https://a.example/4", "en"), "LATEST", "Latest\nA bear\nLatest");
     assert_eq!((kept.text.as_str(), kept.removed), ("Latest\nA bear\nLatest", 0));
     let mostly = format!("A bear\n{NOTICE}");
-    assert_eq!(lines.clean("https://a.example/4", "", &mostly).text, mostly);
+    assert_eq!(lines.clean(("https://a.example/4", "en"), "", &mostly).text, mostly);
 }
 
 #[test]
@@ -56,7 +69,7 @@ fn a_line_on_only_two_pages_is_not_site_boilerplate() {
         ("http://a.example/2", NOTICE),
     ]);
     let text = format!("A bear is a large animal that eats almost everything\n{NOTICE}");
-    assert_eq!(lines.clean("http://a.example/3", "", &text).removed, 0);
+    assert_eq!(lines.clean(("http://a.example/3", "en"), "", &text).removed, 0);
 }
 
 #[test]
@@ -70,7 +83,9 @@ fn a_site_remembers_its_most_frequent_lines() {
         ("http://a.example/4", NOTICE),
     ]);
     assert_eq!(lines.lines.len(), MAX_LINES_PER_SITE);
-    assert!(lines.lines.contains(&(site_hash("http://a.example/"), line_hash(NOTICE).unwrap())));
+    assert!(
+        lines.lines.contains(&(site_hash("http://a.example/", "en"), line_hash(NOTICE).unwrap()))
+    );
 }
 
 proptest! {
@@ -86,9 +101,9 @@ proptest! {
             learnt(&pages)
         };
         let text = text.join("\n");
-        let once = learn(&pages).clean("http://a.example/", "a", &text);
+        let once = learn(&pages).clean(("http://a.example/", "en"), "a", &text);
         pages.reverse();
-        let again = learn(&pages).clean("http://a.example/", "a", &text);
+        let again = learn(&pages).clean(("http://a.example/", "en"), "a", &text);
         prop_assert_eq!(&once, &again);
         let mut whole = text.split('\n');
         prop_assert!(once.text.split('\n').all(|line| whole.any(|own| own == line)));

@@ -29,14 +29,16 @@ pub enum MetadataSource {
     DublinCore,
     /// schema.org in attributes (`itemprop`).
     Microdata,
-    /// A link with a relation: `rel=author`, `rel=license`.
+    /// A link with a relation: `rel=author`, `rel=license`, `rel=canonical`, `hreflang`.
     Link,
     /// A `<time>` element.
     Time,
     /// A date in the URL.
     Url,
-    /// A visible line near the heading.
+    /// A visible line near the heading; for the language, the whole text.
     Text,
+    /// A header of the response.
+    Header,
 }
 
 impl MetadataSource {
@@ -52,6 +54,7 @@ impl MetadataSource {
             Self::Time => "time",
             Self::Url => "url",
             Self::Text => "text",
+            Self::Header => "header",
         }
     }
 }
