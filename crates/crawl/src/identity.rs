@@ -25,6 +25,11 @@ pub(crate) struct RulesIdentity {
     obey_reservations: bool,
     #[serde(default)]
     max_crawl_delay: Option<u64>,
+    /// Ports that `--ports` allows.
+    #[serde(default)]
+    ports: Vec<(u16, u16)>,
+    #[serde(default)]
+    skip_slow_hosts: bool,
     /// Not stored by earlier versions: then the defaults are assumed.
     #[serde(default)]
     limits: Limits,
@@ -165,6 +170,13 @@ impl RulesIdentity {
             },
             obey_reservations: config.patience.obey_reservations,
             max_crawl_delay: Some(config.patience.max_crawl_delay.as_secs()),
+            ports: requests
+                .guard
+                .ports
+                .iter()
+                .map(|ports| (*ports.start(), *ports.end()))
+                .collect(),
+            skip_slow_hosts: config.patience.skip_slow_hosts,
             limits: Limits::of(config),
             version: VERSION,
             links: Links {
@@ -215,6 +227,7 @@ impl RulesIdentity {
             (SkipReason::Bomb, self.max_body != before.max_body),
             (SkipReason::Reserved, self.obey_reservations != before.obey_reservations),
             (SkipReason::PrivateAddress, self.allow_private != before.allow_private),
+            (SkipReason::BadPort, self.ports != before.ports),
         ] {
             changed.extend(is_other.then_some(reason));
         }
@@ -232,12 +245,17 @@ impl RulesIdentity {
             (SkipReason::Tls, (&now.insecure, &now.roots) != (&then.insecure, &then.roots)),
             (SkipReason::Bomb, now.max_ratio != then.max_ratio),
             (SkipReason::Redirects, now.max_redirects != then.max_redirects),
-            (SkipReason::CrawlDelay, self.max_crawl_delay != before.max_crawl_delay),
+            (SkipReason::CrawlDelay, slow_hosts(self) != slow_hosts(&before)),
         ] {
             changed.extend(is_other.then_some(reason));
         }
         changed
     }
+}
+
+/// Returns what is done about hosts with a long Crawl-delay.
+const fn slow_hosts(rules: &RulesIdentity) -> (Option<u64>, bool) {
+    (rules.max_crawl_delay, rules.skip_slow_hosts)
 }
 
 fn given_hash(config: &Config) -> u64 {
@@ -295,6 +313,11 @@ mod tests {
         assert!(!named.to_text().contains("secret"));
         let patient = identity(|config| config.patience.max_crawl_delay *= 2);
         assert_eq!(patient.changed_since(&before), [SkipReason::CrawlDelay]);
+        let skipping = identity(|config| config.patience.skip_slow_hosts = true);
+        assert_eq!(skipping.changed_since(&before), [SkipReason::CrawlDelay]);
+        let port = identity(|config| config.requests.guard.ports = vec![8080..=8090]);
+        assert_eq!(port.changed_since(&before), [SkipReason::BadPort]);
+        assert_eq!(port.changed_since(&port.to_text()), []);
         assert_eq!(
             wider.changed_since("Some(Host) None [] [] 1\nNone"),
             ALL,
