@@ -1,28 +1,10 @@
 //! Suggestions for misspelt names.
 
 use anyhow::Result;
-use hapax_data::spelling::{did_you_mean, nearest};
+use hapax_data::spelling::did_you_mean;
 use hapax_extract::Recipe;
 
 use crate::exit::{USAGE, coded};
-
-/// Shortens a parser's error about an unknown name, which lists all known ones, to a suggestion. Errors about values
-/// stay as they are, because their lists are short.
-pub(crate) fn guessed(said: &str) -> String {
-    let Some((wrong, known)) = said.split_once(", expected ") else { return said.to_owned() };
-    let name = wrong.rsplit('`').nth(1).unwrap_or_default();
-    let best = nearest(name, known.split('`').skip(1).step_by(2));
-    match best {
-        Some(best) if said.contains("unknown variant") => format!("{said}; did you mean `{best}`?"),
-        Some(best) if said.contains("unknown field") => {
-            format!("{wrong}; did you mean `{best}`?")
-        }
-        None if said.contains("unknown field") => {
-            format!("{wrong}; config/default.toml lists all settings, `crawl --help` explains them")
-        }
-        _ => said.to_owned(),
-    }
-}
 
 /// The recipe with this name.
 ///
@@ -46,13 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_value_gets_a_spelling_suggestion() {
-        let said = "unknown variant `hots`, expected one of `host`, `domain`, `any`";
-        assert_eq!(guessed(said), format!("{said}; did you mean `host`?"));
-        let said = "unknown variant `simhsh`, expected `default` or `simhash`";
-        assert_eq!(guessed(said), format!("{said}; did you mean `simhash`?"));
-        let said = "invalid type: integer `5`, expected a string";
-        assert_eq!(guessed(said), said);
+    fn an_unknown_recipe_gets_a_spelling_suggestion() {
         for (wrong, right) in
             [("content-wrods-tf", "content-words-tf"), ("content-words-ft-6", "content-words-tf-6")]
         {

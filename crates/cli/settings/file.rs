@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use super::Settings;
 use super::all::SECRET;
 use crate::exit::{USAGE, coded};
-use crate::spelling::guessed;
+use hapax_data::spelling::guessed;
 
 /// The most bytes of a settings file.
 const MAX_SETTINGS: u64 = 4 << 20;

@@ -2,10 +2,12 @@
 //! parts of the process, and let it end at a signal despite open connections.
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::{HeaderMap, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -68,4 +70,37 @@ async fn answer(stream: TcpStream, app: axum::Router) {
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     // Client errors: it disconnected or sent invalid HTTP.
     let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
+}
+
+/// Returns whether a request names this machine, or the server does not listen on a loopback address. There any other name
+/// comes from a browser under DNS rebinding.
+pub fn may_read(address: SocketAddr, headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    !address.ip().is_loopback()
+        || bare.parse::<IpAddr>().is_ok()
+        || bare.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_host_name_cannot_read_the_metrics() {
+        let asked = |address: &str, host: &str| {
+            let headers = [(header::HOST, host.parse().unwrap())].into_iter().collect();
+            may_read(address.parse().unwrap(), &headers)
+        };
+        for host in ["127.0.0.1:9100", "localhost:9100", "LOCALHOST", "[::1]:9100", "[::1]"] {
+            assert!(asked("127.0.0.1:9100", host), "{host}");
+        }
+        for host in ["evil.example:9100", "evil.example", "", "127.0.0.1.evil.example:9100"] {
+            assert!(!asked("127.0.0.1:9100", host) && asked("10.0.0.1:9100", host), "{host}");
+        }
+    }
 }
