@@ -260,15 +260,19 @@ fn a_line_that_a_later_fetch_has_cured_says_so() {
     let rows = || {
         let said = bench.run(&["explain", &server.url("/a")]);
         let line = |name: &str| said.lines().find(|line| line.starts_with(name)).map(str::to_owned);
-        (line("logged").unwrap(), line("next request"))
+        let next = line("next request").unwrap();
+        (line("logged").unwrap(), next, line("last request").is_some())
     };
-    let (logged, next) = rows();
-    assert!(logged.ends_with("status 403") && next.is_some(), "{logged} {next:?}");
+    let (logged, next, fetched) = rows();
+    assert!(
+        logged.ends_with("status 403") && next.contains("--retry") && !fetched,
+        "{logged} {next}"
+    );
     well.store(true, SeqCst);
     // Both times are whole seconds.
     std::thread::sleep(Duration::from_millis(1100));
     assert_eq!(code(&bench.crawl(&seeds, &["--retry", "http-4xx"])), 0);
-    let (logged, next) = rows();
-    assert!(logged.ends_with("status 403; fetched since then"), "{logged}");
-    assert_eq!(next, None);
+    let (logged, next, fetched) = rows();
+    assert!(logged.ends_with("status 403; fetched since then") && fetched, "{logged}");
+    assert!(next.ends_with("by --recrawl"), "{next}");
 }

@@ -258,6 +258,9 @@ fn a_directory_of_format_4_opens_with_everything_it_held() {
         assert_eq!(exit, 0, "{name}: {err}");
         assert_eq!(listed.len(), logged.len(), "{name}");
     }
+    // Its index lacks text outside the main text.
+    let (_, out, _) = golden.run("crawl", &["status", "--json"]);
+    assert_eq!(json_lines(out.as_bytes())[0]["needs_upgrade"], true, "{out}");
     let (_, out, _) = golden.run("crawl", &["search", "--json", "valley"]);
     let found: Vec<String> = json_lines(out.as_bytes())
         .iter()

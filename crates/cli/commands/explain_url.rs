@@ -48,7 +48,8 @@ const FORGOTTEN: &str = "removed by `crawl forget` (see decisions.jsonl for the 
 
 /// The end of a sentence about a refusal.
 fn allowed_by(flag: &str) -> String {
-    format!("; allow it with {flag}")
+    let is_refusal = matches!(flag, "--exclude" | "--obey-reservations");
+    if is_refusal { format!("; {flag} refuses it") } else { format!("; allow it with {flag}") }
 }
 
 /// What judges an address: the settings and seeds of a crawl, and what it remembers.
@@ -428,7 +429,10 @@ impl Judge {
         let store = self.store.as_ref().map(|(store, _)| store);
         let failed = self.frontier.as_ref().zip(store).map(|(f, s)| leads_to_failure(f, s, url));
         report.again = self.recrawl || matches!(failed, Some(Ok(true)));
+        let time = UNIX_EPOCH.checked_add(Duration::from_secs(record.time));
+        report.say("last request", time.map(format_time).unwrap_or_default());
         if !report.again {
+            report.say("next request", "by --recrawl");
             report.refuse("known", "fetched before");
         }
     }

@@ -106,7 +106,9 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
     let summary = read(data)?;
     let mut out = std::io::stdout().lock();
     if json {
-        let row = crawl_json(&summary.unwrap_or_default(), saved.seeds.len(), &[(data, running)])?;
+        let mut summary = summary.unwrap_or_default();
+        summary.needs_upgrade |= !open_index::is_current(data);
+        let row = crawl_json(&summary, saved.seeds.len(), &[(data, running)])?;
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
