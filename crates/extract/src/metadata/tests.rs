@@ -57,8 +57,10 @@ fn a_page_that_declares_everything_is_read_completely() {
     let sources: Vec<_> =
         found.sources.iter().map(|(name, source)| format!("{name} {}", source.as_str())).collect();
     let expected = [
+        "alternates link",
         "author meta",
         "description meta",
+        "language text",
         "licence link",
         "picture open-graph",
         "site_name open-graph",
