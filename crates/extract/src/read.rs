@@ -122,7 +122,7 @@ fn read(
     let sources = [
         ("canonical", MetadataSource::Link, document.canonical.is_some()),
         ("alternates", MetadataSource::Link, !document.metadata.alternates.is_empty()),
-        ("content_type", MetadataSource::Header, content_type.is_some()),
+        ("content_type", MetadataSource::Header, media_type(content_type).is_some()),
         ("language", MetadataSource::Text, !language.is_empty()),
     ];
     let found = sources.into_iter().filter(|(.., found)| *found);

@@ -44,11 +44,14 @@ fn code_that_the_translations_of_a_page_share_stays() {
     let code = "$ aptitude search ~i --display-format %p --disable-columns | sort | uniq";
     let mut builder = SiteLinesBuilder::default();
     for language in ["de", "en", "fr", "pl"] {
-        let text = format!("The {language} page.\n{code}\nThe end of it.");
+        let text = format!(
+            "The page in {language} has this:\n{code}\nWhat comes behind it in {language}."
+        );
         builder.add(&format!("https://a.example/{language}/"), language, &text).unwrap();
     }
     let lines = builder.build().unwrap();
-    let text = format!("The page.\n{code}\nThe end of it.");
+    let own = "Another page, which shows the command and says much more about what it does.";
+    let text = format!("{own}\n{code}\n{own}");
     assert_eq!(lines.clean(("https://a.example/de/", "de"), "", &text).removed, 0);
 }
 
