@@ -10,7 +10,16 @@ fn the_demo_keeps_each_text_once() {
     let bench = Bench::new();
     let output = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("Complete."));
+    let said = text(&output.stdout);
+    assert!(said.contains("Complete."));
+    // What the README says that it prints.
+    for page in [include_str!("../README.md"), include_str!("../docs/start/stored-archives.md")] {
+        let counts = |text: &str| {
+            let from = text.find("exact ").unwrap();
+            text[from..].split([';', '\n']).next().unwrap().to_owned()
+        };
+        assert_eq!(counts(&said), counts(page));
+    }
     for (query, expected) in
         [("winch harbour", 1), ("quarry customers", 1), ("邮递员", 1), ("heather beekeeper", 1)]
     {
