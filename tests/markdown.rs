@@ -221,3 +221,38 @@ fn extract_prints_a_page_as_markdown() {
     }
     assert_eq!(pipe(&["extract", "--markdown", "--text", file], None, "").0, 1);
 }
+
+#[test]
+fn code_tables_and_headings_that_a_site_repeats_stay() {
+    let bench = Bench::new();
+    let notice =
+        "Sign up for the bulletin of our harbour and you will not miss a single boat again.";
+    let page = |seed: u64| {
+        format!(
+            "<h1>Boat {seed}</h1><p>{}</p><h2>How to start it</h2><pre>make all of the harbour boats run at the same time\n\
+             make install everything in the harbour</pre><h2>What it costs in every season of the year</h2>\
+             <table><tr><th>The season<th>Price of a day<tr><td>Summer months of the year<td>Ten pounds of silver</table>\
+             <p>{}</p><h2>Our bulletin, for friends of all our boats in the harbour</h2><p>{notice}</p>",
+            prose(seed, 12),
+            prose(seed + 40, 8)
+        )
+    };
+    let lines = (1..4).map(|seed| {
+        json!({"url": format!("http://a.example/{seed}"), "html": page(seed * 1_000)}).to_string()
+    });
+    let pages = bench.path("pages.jsonl");
+    write(&pages, lines.collect::<Vec<_>>().join("\n"));
+    bench.run(&["pages", pages.to_str().unwrap()]);
+    let notes = bench.path("notes");
+    exported(&bench, &notes, &[]);
+    let page = read(&notes, "a.example/1.md");
+    for part in [
+        "## How to start it\n\n```",
+        "\nmake install everything in the harbour\n```",
+        "## What it costs in every season of the year\n\n|",
+        "Ten pounds of silver",
+    ] {
+        assert!(page.contains(part), "{part:?} in {page}");
+    }
+    assert!(!page.contains("Sign up") && !page.contains("Our bulletin"), "{page}");
+}

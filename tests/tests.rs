@@ -89,6 +89,7 @@ mod guide;
 mod many_hosts;
 // Seeds whose redirects end in a failure.
 mod moved_seeds;
+mod noisy_sites;
 // Sitemaps, robots.txt, politeness, conditional requests.
 mod fetching;
 // How sitemaps are found and read.

@@ -208,7 +208,7 @@ impl Offline {
         let outcome = self.committer.page(&mut document.work)?;
         self.committer.count_in_group();
         Ok(match outcome {
-            Outcome::New => Verdict::Kept,
+            Outcome::New { .. } => Verdict::Kept,
             Outcome::Known => Verdict::Known,
             Outcome::Duplicate(of) => Verdict::Duplicate(of),
             Outcome::Better(_) => Verdict::Better,

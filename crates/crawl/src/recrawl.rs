@@ -252,7 +252,7 @@ impl Committer {
         // A shared crawl makes no conditional requests.
         let Some(frontier) = self.frontier.as_ref().filter(|_| !self.is_shared()) else { return };
         let note = validators_note(&page.response)
-            .filter(|_| matches!(outcome, Outcome::New | Outcome::Better(_)));
+            .filter(|_| matches!(outcome, Outcome::New { .. } | Outcome::Better(_)));
         if note.is_some() || self.look.on {
             frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
         }

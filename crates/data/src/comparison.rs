@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
-use hapax_page::comparison::{Compared, Outcome, compare_pages};
+use hapax_page::comparison::{Compared, NameRelation, Outcome, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
 use crate::candidates::list_in_words;
@@ -12,6 +12,8 @@ use crate::site_counts::{SitePage, find_repeated};
 use hapax_page::sites::SiteStore;
 use hapax_page::texts::TextStore;
 
+/// Minimum Jaccard similarity of two kept pages of one name that are versions of one page.
+const OF_VERSION: f64 = 0.7;
 /// The two pages in the phrases of a log line.
 const NAMES: [&str; 2] = ["this page", "the kept page"];
 
@@ -19,6 +21,7 @@ const NAMES: [&str; 2] = ["this page", "the kept page"];
 #[derive(Clone, Debug)]
 pub struct Finding {
     same: bool,
+    is_version: bool,
     texts: Option<ComparedTexts>,
 }
 
@@ -29,7 +32,10 @@ impl Finding {
             outcome = outcome.proposed_by_name();
         }
         let texts = outcome.same().then(|| compared_texts(&outcome, page, kept));
-        Self { same: outcome.same(), texts }
+        let is_version = !outcome.same()
+            && outcome.names == NameRelation::Same
+            && outcome.difference.as_ref().is_some_and(|found| found.jaccard() >= OF_VERSION);
+        Self { same: outcome.same(), is_version, texts }
     }
 }
 
@@ -128,6 +134,11 @@ impl<'c> Comparison<'c> {
     /// Returns all findings.
     pub fn into_findings(self) -> Findings {
         self.findings
+    }
+
+    /// Returns a page that differs from this one, but has its name and most of its words.
+    pub fn version_of(&self) -> Option<u64> {
+        self.findings.iter().find(|(_, finding)| finding.is_version).map(|(id, _)| *id)
     }
 
     /// Takes the finding about a page, if both are one page.

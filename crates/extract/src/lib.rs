@@ -69,7 +69,7 @@ pub use document::{
 pub use fold::caseless;
 pub use lang::{is_cjk, is_unspaced};
 pub use limits::Limits;
-pub use markdown::{MarkdownLimits, MarkdownText, Structured, markdown_line};
+pub use markdown::{BlockShape, MarkdownLimits, MarkdownText, Structured, markdown_line};
 pub use metadata::{Date, Metadata, MetadataSource, Moment};
 pub use numbers::{is_counting, is_referring};
 pub use page_type::PageType;

@@ -100,13 +100,26 @@ pub(crate) struct Committer {
 
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    New,
+    /// It was kept. Another kept page may have its name and most of its words.
+    New {
+        version_of: Option<u64>,
+    },
     Known,
     Duplicate(Neighbour),
     /// It replaced the page with this URL, which it duplicates.
     Better(String),
     /// A reference has it, so it was discarded.
     Against(Box<InReference>),
+}
+
+/// What the tables find for a page.
+#[derive(Debug, Default)]
+struct Best {
+    duplicate_of: Option<Neighbour>,
+    /// The comparison with it.
+    compared: Option<ComparedTexts>,
+    /// A page with the same name and most of the words, if it is no duplicate.
+    version_of: Option<u64>,
 }
 
 impl Committer {
@@ -194,15 +207,12 @@ impl Committer {
             return Ok(Outcome::Known);
         }
         let document = page.stored(key.as_bytes());
-        let mut compared = None;
         let best = match self.ask_all(&document)? {
-            None => {
-                let best;
-                (best, compared) = self.best(page, &document, findings)?;
-                best
+            None => self.best(page, &document, findings)?,
+            Some(SharedVerdict::New) => Best::default(),
+            Some(SharedVerdict::Duplicate(of)) => {
+                Best { duplicate_of: Some(of), ..Best::default() }
             }
-            Some(SharedVerdict::New) => None,
-            Some(SharedVerdict::Duplicate(of)) => Some(of),
             Some(SharedVerdict::Taken) => {
                 self.skip(url, SkipReason::LeaseLost, "another worker fetched it in the meantime")?;
                 self.event_of_unused_change(superseded, key)?;
@@ -210,7 +220,7 @@ impl Committer {
                 return Ok(Outcome::Known);
             }
         };
-        let outcome = self.store_page(page, &document, (best, compared), against)?;
+        let outcome = self.store_page(page, &document, best, against)?;
         self.count_decided(page, &outcome);
         Ok(outcome)
     }
@@ -242,7 +252,7 @@ impl Committer {
         &mut self,
         page: &PageWork,
         document: &hapax_dedup::Document<'_>,
-        (best, compared): (Option<Neighbour>, Option<ComparedTexts>),
+        Best { duplicate_of: best, compared, version_of }: Best,
         against: &mut Option<Vec<InReference>>,
     ) -> Result<Outcome> {
         let time = format_time(page.time);
@@ -268,7 +278,7 @@ impl Committer {
                 let location = self.archive(page, id, None)?;
                 self.keep(page, id, &time, (location, marks))?;
                 self.remember_named(page, id);
-                Outcome::New
+                Outcome::New { version_of }
             }
             (Some(best), None) if better => {
                 let other = self.url_of(best.id)?;
@@ -285,13 +295,13 @@ impl Committer {
         })
     }
 
-    /// Returns the stored document that a page duplicates, and the comparison of the two texts.
+    /// Returns the stored documents that a page duplicates or is a version of, and the comparison of the texts.
     fn best(
         &self,
         page: &PageWork,
         document: &hapax_dedup::Document<'_>,
         known: Findings,
-    ) -> Result<(Option<Neighbour>, Option<ComparedTexts>)> {
+    ) -> Result<Best> {
         let url = page.url.as_str();
         let mut comparison = Comparison::new(&self.compared, &page.compared, known);
         let best = if self.logs.decisions.has_distinct(url) {
@@ -310,7 +320,8 @@ impl Committer {
             });
             hapax_dedup::Result::Ok(compared.with_sites(&self.sites, [own, kept]))
         });
-        Ok((best, compared.transpose()?))
+        let version_of = comparison.version_of().filter(|_| best.is_none());
+        Ok(Best { duplicate_of: best, compared: compared.transpose()?, version_of })
     }
 
     /// Returns the stored documents that a page duplicates, best first.

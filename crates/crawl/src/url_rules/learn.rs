@@ -10,6 +10,7 @@ use url::Url;
 use super::differing::Differing;
 use super::parts::{Address, Part, without_word, words_of};
 use super::rows::{OfHost, Rows};
+use super::versions::Versions;
 use crate::patterns::FIRST_SAMPLE;
 
 /// Required number of duplicates that differ from the kept page in this part only.
@@ -42,6 +43,9 @@ pub(crate) struct Evidence {
     pub(crate) others: u32,
     /// Kept pages that differ from another kept page in this part and in others.
     pub(crate) unclear: u32,
+    /// Kept pages of the name and most words of another kept page that differ from it in this part only.
+    #[serde(default)]
+    pub(crate) versions: u32,
     /// Kept pages of the duplicates, at most [`KEPT_PAGES`].
     #[serde(skip)]
     kept: Vec<u64>,
@@ -94,8 +98,11 @@ pub(super) struct Learning {
     values: HashMap<u64, u64>,
     /// Kept pages by the hash of host and path.
     queries: HashMap<u64, Vec<Address>>,
-    /// The first kept pages.
+    /// The first kept pages that are no versions of others.
     pages: Vec<Url>,
+    /// The first kept pages that are versions of others.
+    version_pages: Vec<Url>,
+    versions: Versions,
     /// Duplicates in a row, by host.
     rows: Rows,
 }
@@ -116,6 +123,8 @@ impl Learning {
             + self.values.len()
             + self.queries.len() * MAX_QUERIES
             + self.pages.len()
+            + self.version_pages.len()
+            + self.versions.len()
             + self.rows.len()
     }
 
@@ -184,7 +193,7 @@ impl Learning {
             return Vec::new();
         }
         let found = Evidence { others: 0, ..evidence.clone() };
-        if self.distinguish(parts) {
+        if distinguish(self.pages.iter().chain(&self.version_pages), parts) {
             let evidence = self.together.entry(parts.clone()).or_default();
             evidence.others = evidence.others.saturating_add(1);
             return Vec::new();
@@ -192,19 +201,41 @@ impl Learning {
         parts.iter().map(|part| (part.clone(), found.clone())).collect()
     }
 
-    /// Returns whether two of the first kept pages are equal without these parts of their URLs.
-    fn distinguish(&self, parts: &[Part]) -> bool {
-        let mut seen = HashSet::new();
-        let addresses = self.pages.iter().filter_map(Address::of);
-        let mut without = addresses.map(|address| address.without(|part| parts.contains(part)).0);
-        !without.all(|rest| seen.insert(rest))
+    /// Adds a kept page that is a version of another one: where their URLs differ, without parts that have a rule. Returns
+    /// the parts with sufficient evidence.
+    pub(super) fn version(
+        &mut self,
+        address: &Address,
+        differing: &Differing,
+    ) -> Vec<(Part, Evidence)> {
+        let mut learnt = Vec::new();
+        for (parts, versions) in self.versions.add(address, differing, hash) {
+            if distinguish(self.pages.iter(), &parts) {
+                self.versions.begin_again(&parts);
+            } else {
+                let evidence = Evidence { versions, ..Evidence::default() };
+                learnt.extend(parts.into_iter().map(|part| (part, evidence.clone())));
+            }
+        }
+        learnt
+    }
+
+    /// Counts a further link to a known URL, which is not random then.
+    pub(super) fn linked_again(&mut self, address: &Address) {
+        self.versions.linked_again(address);
+    }
+
+    /// Returns whether further links to known URLs are evidence.
+    pub(super) fn has_versions(&self) -> bool {
+        !self.versions.is_empty()
     }
 
     /// Adds a kept page. `stripped` is its address without the parameters and empty segments that have a rule.
-    pub(super) fn kept(&mut self, url: &Url, stripped: &Address) {
+    pub(super) fn kept(&mut self, url: &Url, stripped: &Address, is_version: bool) {
         self.rows.kept(&stripped.host);
-        if self.pages.len() < MAX_PAGES {
-            self.pages.push(url.clone());
+        let pages = if is_version { &mut self.version_pages } else { &mut self.pages };
+        if pages.len() < MAX_PAGES {
+            pages.push(url.clone());
         }
         let path = stripped.path();
         let query = stripped.query();
@@ -283,7 +314,16 @@ impl Learning {
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };
         self.together.retain(|parts, _| !parts.contains(part));
+        self.versions.contradicted(part);
     }
+}
+
+/// Returns whether two of these pages are equal without these parts of their URLs.
+fn distinguish<'u>(pages: impl Iterator<Item = &'u Url>, parts: &[Part]) -> bool {
+    let mut seen = HashSet::new();
+    let addresses = pages.filter_map(Address::of);
+    let mut without = addresses.map(|address| address.without(|part| parts.contains(part)).0);
+    !without.all(|rest| seen.insert(rest))
 }
 
 /// A rule: this part of the site's URLs does not change the page.
@@ -331,7 +371,7 @@ mod tests {
     fn learnt(kept: &[String], duplicates: impl Iterator<Item = String>) -> Vec<String> {
         let mut learning = Learning::default();
         for url in kept {
-            learning.kept(&Url::parse(url).unwrap(), &address(url));
+            learning.kept(&Url::parse(url).unwrap(), &address(url), false);
         }
         let mut found = Vec::new();
         for (number, url) in duplicates.enumerate() {
@@ -417,7 +457,7 @@ mod tests {
             let names: Vec<String> =
                 (0..4).map(|at| format!("{}={number}", name(number * 4 + at))).collect();
             let url = format!("http://a.example/?{}", names.join("&"));
-            learning.kept(&Url::parse(&url).unwrap(), &address(&url));
+            learning.kept(&Url::parse(&url).unwrap(), &address(&url), false);
             let differing = address(&url).differing(&address("http://a.example/"));
             let differing = differing.unwrap();
             learning.duplicate(&address(&url), &differing, number);

@@ -16,6 +16,7 @@ mod differing;
 mod learn;
 mod parts;
 mod rows;
+mod versions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -58,6 +59,8 @@ struct State {
     /// Number of entries in `learning`.
     entries: usize,
     rules: HashMap<String, SiteRules>,
+    /// Whether `learning` may have versions of any site.
+    sees_versions: bool,
     /// For each site and part: the number of URLs that this run excluded, and an example.
     left_out: HashMap<(String, Part), (u64, Url)>,
 }
@@ -292,8 +295,9 @@ impl UrlRules {
         was_there
     }
 
-    /// Adds a kept page as evidence, and removes rules that it contradicts. Returns whether there were any. `is_page`
-    /// returns whether the store has a page with a URL.
+    /// Adds a kept page as evidence, and removes rules that it contradicts. Returns whether there were any. `version_of`
+    /// is a kept page with the same name and most of the words, `is_page` returns whether the store has a page with a
+    /// URL.
     ///
     /// # Errors
     /// An error of the frontier.
@@ -301,18 +305,27 @@ impl UrlRules {
         &self,
         frontier: &dyn Frontier,
         url: &Url,
+        version_of: Option<&Url>,
         is_page: impl Fn(&str) -> bool,
     ) -> Result<bool> {
         let Some(mut address) = Address::of(url) else { return Ok(false) };
         let mut state = self.writing();
         let state = &mut *state;
+        let mut other = version_of.and_then(|other| Some((Address::of(other)?, other)));
         let mut contradicted = Vec::new();
         if let Some(rules) = state.rules.get_mut(&address.site) {
             let (identity, dropped) = address.without(|part| rules.contains_key(part));
             let first = frontier.note_of(&identity, FIRST)?.unwrap_or_default();
             let first = std::str::from_utf8(&first).unwrap_or_default();
             if first != url.as_str() && is_page(first) {
+                // Versions of a page do not contradict a rule that versions led to.
+                let is_version = other.as_ref().is_some_and(|(other, _)| {
+                    other.without(|part| rules.contains_key(part)).0 == identity
+                });
+                let by_versions =
+                    |part: &Part| rules.get(part).is_some_and(|rule| rule.evidence.versions > 0);
                 contradicted = dropped;
+                contradicted.retain(|part| !(is_version && by_versions(part)));
             } else {
                 frontier.note(&identity, FIRST, url.as_str().into());
             }
@@ -324,12 +337,37 @@ impl UrlRules {
                 remember(frontier, &address.site, rules);
             }
             address.simplify(|part| rules.contains_key(part));
+            if let Some((other, _)) = &mut other {
+                other.simplify(|part| rules.contains_key(part));
+            }
         }
-        state.learn(&address.site, |learning| {
+        let differing = other.as_ref().and_then(|(other, _)| address.differing(other));
+        state.sees_versions |= differing.is_some();
+        let learnt = state.learn(&address.site, |learning| {
             contradicted.iter().for_each(|part| learning.contradicted(part));
-            learning.kept(url, &address);
+            learning.kept(url, &address, differing.is_some());
+            differing.map_or_else(Vec::new, |differing| learning.version(&address, &differing))
         });
+        if let (Some((other, url)), false) = (&other, learnt.is_empty()) {
+            state.add_rules(frontier, &address.site, learnt, (other, url))?;
+            self.any.store(true, Relaxed);
+        }
         Ok(!contradicted.is_empty())
+    }
+
+    /// Returns whether kept pages of the site were versions of others, so that further links are evidence.
+    pub(crate) fn has_versions(&self, url: &Url) -> bool {
+        let state = self.reading();
+        state.sees_versions
+            && state.learning.get(&registrable_site(url)).is_some_and(Learning::has_versions)
+    }
+
+    /// Counts a further link to a known URL.
+    pub(crate) fn linked_again(&self, url: &Url) {
+        if let Some(address) = Address::of(url) {
+            let site = address.site.clone();
+            self.writing().learn(&site, |learning| learning.linked_again(&address));
+        }
     }
 
     /// Returns the URLs that this run excluded, by site and part.
@@ -435,6 +473,11 @@ fn reason(part: &Part, evidence: &Evidence) -> String {
                 "the last {pages} pages of {host} were duplicates of pages of the site, with links to new URLs"
             )
         }
+        part if evidence.versions > 0 => format!(
+            "{part} does not change the page ({} kept pages that differ from another one in it have its name and most \
+             of its words, and no page linked to one of them again)",
+            evidence.versions
+        ),
         part => format!(
             "{part} does not change the page ({pages} duplicates differ from the kept page in it)"
         ),
@@ -456,7 +499,7 @@ mod tests {
         let mut keep = |site: &str, path: &str| {
             let url = Url::parse(&format!("http://{site}/{path}")).unwrap();
             let address = Address::of(&url).unwrap();
-            state.learn(site, |learning| learning.kept(&url, &address));
+            state.learn(site, |learning| learning.kept(&url, &address, false));
             (state.entries, state.learning.get("a.example").map(Learning::size))
         };
         let (_, before) = keep("a.example", "one/page?x=1");

@@ -29,6 +29,13 @@ impl Knowledge for Writer {
     }
 
     fn repeats(&mut self, url: &Url, host: &str) -> Result<bool> {
+        if self.dropped.source.as_ref().is_some_and(|source| source.page != *url)
+            && self.url_rules.has_versions(url)
+            && self.frontier.knows(url.as_str())?
+        {
+            self.url_rules.linked_again(url);
+            return Ok(false);
+        }
         let pages = self.stats.host_pages(host);
         if pages < MIN_HOST_PAGES && !self.url_rules.has_rules(url) {
             return Ok(false);
@@ -126,7 +133,7 @@ impl Writer {
         }
         let other = match outcome {
             Outcome::Known | Outcome::Against(_) => return Ok(()),
-            Outcome::New => None,
+            Outcome::New { .. } => None,
             Outcome::Duplicate(of) => Some((self.committer.url_of(of.id)?, of.id)),
             Outcome::Better(other) => Some((other.clone(), url_key(other) as u64)),
         };
@@ -155,7 +162,13 @@ impl Writer {
                     // Records of redirects have no tokens.
                     record.is_some_and(|record| record.tokens > 0)
                 };
-                if self.url_rules.saw_kept(&*self.frontier, url, is_page)? {
+                let version_of = match outcome {
+                    Outcome::New { version_of: Some(id) } => {
+                        Url::parse(&self.committer.url_of(*id)?).ok()
+                    }
+                    _ => None,
+                };
+                if self.url_rules.saw_kept(&*self.frontier, url, version_of.as_ref(), is_page)? {
                     self.rule_given_up(url);
                 }
             }

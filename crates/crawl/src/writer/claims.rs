@@ -107,7 +107,7 @@ impl Writer {
             // It was not compared with the page that the claim names.
             return Ok(());
         }
-        let alike = !matches!(outcome, Outcome::New);
+        let alike = !matches!(outcome, Outcome::New { .. });
         let mut ended: Vec<(Check, bool)> = Vec::new();
         let check = |feed: String, url: &Url, of: &Url| Check {
             feed,

@@ -13,6 +13,7 @@ mod notes;
 mod read_back;
 mod render;
 mod run;
+mod shapes;
 mod table;
 mod token;
 mod tree;
@@ -25,6 +26,7 @@ pub(crate) use self::input::Elements;
 pub use self::input::MarkdownLimits;
 use self::input::State;
 use self::render::render;
+pub use self::shapes::BlockShape;
 use self::tree::{Block as Part, Marks, Piece, Run, What};
 use crate::document::{Block, Document};
 
@@ -103,6 +105,18 @@ impl Structured {
 }
 
 impl Structured {
+    /// Returns what each of [`Document::blocks`] is. Plain text has no shapes.
+    ///
+    /// # Complexity
+    /// Linear in the texts and their depth.
+    pub fn shapes(&self) -> Vec<BlockShape> {
+        let blocks = &self.document.blocks;
+        match &self.elements {
+            Some(elements) => shapes::shapes(elements, blocks),
+            None => vec![BlockShape::Other; blocks.len()],
+        }
+    }
+
     /// Writes the blocks of the [comparison text](Document::comparison_text): of a `thin` page all visible ones.
     ///
     /// # Complexity
