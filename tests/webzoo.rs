@@ -1,15 +1,25 @@
-//! A table of real servers' responses: the bytes for one page, the page's outcome, and whether the same command
-//! requests it again.
+//! A table of real servers' responses: the bytes for one page, the page's outcome, and the requests for it in a second
+//! run of the same command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use crate::support::{Bench, code, prose, read_head, text};
+
+mod rows;
+
+/// When the same command requests a skipped page again, if it is not a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Again {
+    /// In the next run: the page stays queued.
+    NextRun,
+    /// Not: a recrawl, `--retry` or a changed flag requests it again.
+    Recrawl,
+}
+
+use Again::{NextRun, Recrawl};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Becomes {
@@ -17,17 +27,128 @@ enum Becomes {
     /// Kept; a line with this reason says that it is incomplete.
     KeptWith(&'static str),
     /// Skipped: the line's reason, and when the page is requested again.
-    Skipped(&'static str, &'static str),
+    Skipped(&'static str, Again),
     /// It leads to the page `/target`, which is kept.
     Leads,
 }
 
 use Becomes::{Kept, KeptWith, Leads, Skipped};
 
+/// How the crawl finds the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    ByLinks,
+    AsSeeds,
+}
+
+/// Tries of a page that fails, in one run.
+const TRIES: usize = 3;
+
+#[derive(Debug)]
 struct Row {
     name: &'static str,
     answer: Vec<u8>,
     becomes: Becomes,
+    /// Requests of one try: more than one if it redirects to itself.
+    requests_per_try: usize,
+}
+
+impl Row {
+    /// A host that fails is requested ever more slowly, so such a row has a separate host, and no page links to it.
+    fn has_own_host(&self) -> bool {
+        matches!(self.becomes, Skipped(_, NextRun))
+    }
+
+    fn is_seed(&self, found: Found) -> bool {
+        found == Found::AsSeeds || self.has_own_host()
+    }
+
+    /// Returns the tries of the page in the second run of the same command.
+    ///
+    /// | outcome | linked | a seed |
+    /// |---|---|---|
+    /// | kept, or it leads to a kept page | none | none |
+    /// | skipped, requested again by the next run | all | all |
+    /// | skipped, requested again by a recrawl | none | one, in every run |
+    fn tries_in_second_run(&self, found: Found) -> usize {
+        match self.becomes {
+            Kept | KeptWith(_) | Leads => 0,
+            Skipped(_, NextRun) => TRIES,
+            Skipped(_, Recrawl) => usize::from(self.is_seed(found)),
+        }
+    }
+
+    /// Returns `again` of the page's line.
+    fn again(&self, found: Found) -> &'static str {
+        match self.becomes {
+            Skipped(_, NextRun) => "next-run",
+            _ if self.is_seed(found) => "seed",
+            _ => "recrawl",
+        }
+    }
+
+    fn has_its_outcome(&self, url: &str, outcomes: &Outcomes, found: Found) -> bool {
+        let (line, is_kept) = (outcomes.lines.get(url), outcomes.kept.contains(url));
+        match self.becomes {
+            Kept => is_kept && line.is_none(),
+            KeptWith(expected) => is_kept && line.is_some_and(|(reason, _)| reason == expected),
+            Skipped(expected, _) => {
+                let is_right = |(reason, again): &(String, String)| {
+                    reason == expected && again == self.again(found)
+                };
+                !is_kept && line.is_some_and(is_right)
+            }
+            Leads => outcomes.aliases.contains(url) && !is_kept,
+        }
+    }
+}
+
+/// Rows, each with a different text.
+#[derive(Default)]
+struct Zoo(Vec<Row>);
+
+impl Zoo {
+    fn add(
+        &mut self,
+        name: &'static str,
+        becomes: Becomes,
+        answer: impl FnOnce(&str) -> Vec<u8>,
+    ) -> &mut Row {
+        let answer = answer(&article(self.0.len()));
+        self.0.push(Row { name, answer, becomes, requests_per_try: 1 });
+        self.0.last_mut().unwrap()
+    }
+
+    /// Adds a response with these header lines and a length.
+    fn headed(&mut self, name: &'static str, becomes: Becomes, head: &str) -> &mut Row {
+        self.add(name, becomes, |body| framed(head, body.as_bytes()))
+    }
+
+    /// Adds a page with this element in its head.
+    fn page(&mut self, name: &'static str, becomes: Becomes, element: &str) -> &mut Row {
+        self.add(name, becomes, |body| {
+            framed(HTML, body.replace("<head>", &format!("<head>{element}")).as_bytes())
+        })
+    }
+
+    fn body(
+        &mut self,
+        name: &'static str,
+        becomes: Becomes,
+        head: &str,
+        of: impl FnOnce(&str) -> Vec<u8>,
+    ) -> &mut Row {
+        self.add(name, becomes, |body| framed(head, &of(body)))
+    }
+}
+
+const HTML: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+
+fn framed(head: &str, body: &[u8]) -> Vec<u8> {
+    let mut answer =
+        format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len()).into_bytes();
+    answer.extend(body);
+    answer
 }
 
 /// The text of row `number`; all texts differ.
@@ -38,552 +159,121 @@ fn article(number: usize) -> String {
     )
 }
 
-fn gzip(body: &[u8]) -> Vec<u8> {
-    let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
-    gz.write_all(body).unwrap();
-    gz.finish().unwrap()
+/// A server of all rows, and the requests that it got, by path.
+#[derive(Clone, Debug)]
+struct Host {
+    port: u16,
+    asked: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
-/// Rows, each with a different text.
-#[derive(Default)]
-struct Zoo(Vec<Row>);
-
-impl Zoo {
-    fn add(&mut self, name: &'static str, becomes: Becomes, answer: impl FnOnce(&str) -> Vec<u8>) {
-        let answer = answer(&article(self.0.len()));
-        self.0.push(Row { name, answer, becomes });
-    }
-
-    /// Adds a response with these header lines and a length.
-    fn headed(&mut self, name: &'static str, becomes: Becomes, head: &str) {
-        self.add(name, becomes, |body| framed(head, body.as_bytes()));
-    }
-
-    /// Adds a page with this element in its head.
-    fn page(&mut self, name: &'static str, becomes: Becomes, element: &str) {
-        self.add(name, becomes, |body| {
-            framed(
-                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n",
-                body.replace("<head>", &format!("<head>{element}")).as_bytes(),
-            )
+impl Host {
+    /// `/` links to each `/rowN` that is not a seed; redirects lead to `/target`.
+    fn serve(rows: &Arc<Vec<Row>>, found: Found) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let host = Self { port, asked: Arc::default() };
+        let (rows, asked) = (Arc::clone(rows), Arc::clone(&host.asked));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (rows, asked) = (Arc::clone(&rows), Arc::clone(&asked));
+                std::thread::spawn(move || {
+                    let mut stream = stream;
+                    let Some((path, _)) = read_head(&mut stream) else { return };
+                    *asked.lock().unwrap().entry(path.clone()).or_default() += 1;
+                    let _ = stream.write_all(&answer(&path, &rows, port, found));
+                });
+            }
         });
+        host
     }
 
-    fn body(
-        &mut self,
-        name: &'static str,
-        becomes: Becomes,
-        head: &str,
-        of: impl FnOnce(&str) -> Vec<u8>,
-    ) {
-        self.add(name, becomes, |body| framed(head, &of(body)));
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
     }
-}
 
-fn framed(head: &str, body: &[u8]) -> Vec<u8> {
-    let mut answer =
-        format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len()).into_bytes();
-    answer.extend(body);
-    answer
-}
-
-const OK: &str = "HTTP/1.1 200 OK\r\n";
-const HTML: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
-
-/// RFC 9110, section 15: statuses.
-fn statuses(zoo: &mut Zoo) {
-    for (name, becomes) in [
-        ("200 OK", Kept),
-        ("200", Kept),
-        ("200 Very Well Indeed", Kept),
-        ("203 Non-Authoritative", Kept),
-        ("201 Created", Skipped("http-other", "recrawl")),
-        ("204 No Content", Skipped("http-other", "recrawl")),
-        ("206 Partial Content", Skipped("http-other", "recrawl")),
-        ("226 IM Used", Skipped("http-other", "recrawl")),
-        ("300 Multiple Choices", Skipped("http-other", "recrawl")),
-        ("304 Not Modified", Skipped("http-other", "recrawl")),
-        ("305 Use Proxy", Skipped("http-other", "recrawl")),
-        ("400 Bad Request", Skipped("http-4xx", "recrawl")),
-        ("401 Unauthorized", Skipped("http-4xx", "recrawl")),
-        ("402 Payment Required", Skipped("http-4xx", "recrawl")),
-        ("403 Forbidden", Skipped("http-4xx", "recrawl")),
-        ("404 Not Found", Skipped("http-4xx", "recrawl")),
-        ("405 Method Not Allowed", Skipped("http-4xx", "recrawl")),
-        ("406 Not Acceptable", Skipped("http-4xx", "recrawl")),
-        ("408 Request Timeout", Skipped("http-4xx", "next-run")),
-        ("409 Conflict", Skipped("http-4xx", "recrawl")),
-        ("410 Gone", Skipped("http-4xx", "recrawl")),
-        ("418 I'm a teapot", Skipped("http-4xx", "recrawl")),
-        ("421 Misdirected Request", Skipped("http-4xx", "recrawl")),
-        ("423 Locked", Skipped("http-4xx", "recrawl")),
-        ("425 Too Early", Skipped("http-4xx", "next-run")),
-        ("429 Too Many Requests", Skipped("http-4xx", "next-run")),
-        ("451 Unavailable For Legal Reasons", Skipped("http-4xx", "recrawl")),
-        ("499 Client Closed Request", Skipped("http-4xx", "recrawl")),
-        ("500 Internal Server Error", Skipped("http-5xx", "next-run")),
-        ("501 Not Implemented", Skipped("http-5xx", "next-run")),
-        ("502 Bad Gateway", Skipped("http-5xx", "next-run")),
-        ("503 Service Unavailable", Skipped("http-5xx", "next-run")),
-        ("504 Gateway Timeout", Skipped("http-5xx", "next-run")),
-        ("520 Web Server Returned an Unknown Error", Skipped("http-5xx", "next-run")),
-        ("599 Network Connect Timeout", Skipped("http-5xx", "next-run")),
-        ("600 Odd", Skipped("http-5xx", "next-run")),
-    ] {
-        let empty = name.starts_with("204") || name.starts_with("304");
-        zoo.add(name, becomes, |body| {
-            framed(
-                &format!("HTTP/1.1 {name}\r\nContent-Type: text/html\r\n"),
-                if empty { b"" } else { body.as_bytes() },
-            )
-        });
+    fn requests(&self, path: &str) -> usize {
+        self.asked.lock().unwrap().get(path).copied().unwrap_or_default()
     }
 }
 
-/// RFC 9112: message syntax.
-fn heads(zoo: &mut Zoo) {
-    zoo.headed("HTTP/1.0", Kept, "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n");
-    zoo.headed("names in any case", Kept, "HTTP/1.1 200 OK\r\ncOnTeNt-TyPe: text/html\r\n");
-    zoo.headed("no space behind a colon", Kept, "HTTP/1.1 200 OK\r\nContent-Type:text/html\r\n");
-    zoo.headed("a space before a colon", Kept, "HTTP/1.1 200 OK\r\nContent-Type : text/html\r\n");
-    zoo.headed(
-        "a folded line",
-        Kept,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html;\r\n charset=utf-8\r\n",
-    );
-    zoo.headed(
-        "a line that is no header",
-        Kept,
-        "HTTP/1.1 200 OK\r\nthis is no header\r\nContent-Type: text/html\r\n",
-    );
-    zoo.headed(
-        "an empty header",
-        Kept,
-        "HTTP/1.1 200 OK\r\nX-Empty:\r\nContent-Type: text/html\r\n",
-    );
-    zoo.headed(
-        "a header of bytes",
-        Kept,
-        "HTTP/1.1 200 OK\r\nX-Owner: caf\u{e9}\r\nContent-Type: text/html\r\n",
-    );
-    zoo.headed(
-        "seventy headers",
-        Kept,
-        &format!("{HTML}{}", (0..70).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>()),
-    );
-    zoo.headed(
-        "nine hundred headers",
-        Kept,
-        &format!("{HTML}{}", (0..900).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>()),
-    );
-    zoo.headed(
-        "eleven hundred headers",
-        Skipped("protocol", "next-run"),
-        &format!("{HTML}{}", (0..1_100).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>()),
-    );
-    zoo.headed(
-        "fifty cookies",
-        Kept,
-        &format!(
-            "{HTML}{}",
-            (0..50).map(|n| format!("Set-Cookie: a{n}={n}\r\n")).collect::<String>()
-        ),
-    );
-    zoo.add("lines that end with a line feed alone", Kept, |body| {
-        format!(
-            "HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: {}\n\n{body}",
-            body.len()
-        )
-        .into_bytes()
-    });
-    zoo.add("no length", Kept, |body| {
-        format!("{HTML}Connection: close\r\n\r\n{body}").into_bytes()
-    });
-    zoo.add("equal lengths twice", Kept, |body| {
-        format!(
-            "{HTML}Content-Length: {0}\r\nContent-Length: {0}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        )
-        .into_bytes()
-    });
-    zoo.add("chunks", Kept, |body| chunked(body, "", "0\r\n\r\n"));
-    zoo.add("chunks with extensions", Kept, |body| chunked(body, ";name=value", "0\r\n\r\n"));
-    zoo.add("chunks with a trailer", Kept, |body| chunked(body, "", "0\r\nX-Trailer: yes\r\n\r\n"));
-    // RFC 9112, section 8: a body that is complete by its own framing is used.
-    zoo.add("chunks without an end", KeptWith("cut-short"), |body| chunked(body, "", ""));
-    zoo.add("a length that is too large", KeptWith("cut-short"), |body| {
-        format!("{HTML}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len() + 100)
-            .into_bytes()
-    });
-    zoo.add("half a page", Skipped("protocol", "next-run"), |body| {
-        let half = &body[..body.len() / 2];
-        format!("{HTML}Content-Length: {}\r\nConnection: close\r\n\r\n{half}", body.len())
-            .into_bytes()
-    });
-    zoo.add("gzip whole, and a length that is too large", KeptWith("cut-short"), |body| {
-        let body = gzip(body.replace("</html>", "").as_bytes());
-        let mut answer = format!(
-            "{HTML}Content-Encoding: gzip\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            body.len() + 9
-        )
-        .into_bytes();
-        answer.extend(body);
-        answer
-    });
-    zoo.add("nothing", Skipped("protocol", "next-run"), |_| Vec::new());
-    zoo.add("no HTTP", Skipped("protocol", "next-run"), |body| body.as_bytes().to_vec());
+fn path_of(number: usize) -> String {
+    format!("/row{number}")
 }
 
-fn chunked(body: &str, extension: &str, end: &str) -> Vec<u8> {
-    let (one, two) = body.split_at(body.len() / 3);
-    let mut answer = format!("{HTML}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
-    for chunk in [one, two] {
-        answer.push_str(&format!("{:x}{extension}\r\n{chunk}\r\n", chunk.len()));
-    }
-    answer.push_str(end);
-    answer.into_bytes()
-}
-
-/// WHATWG Fetch, "extract a MIME type"; WHATWG MIME Sniffing.
-fn types(zoo: &mut Zoo) {
-    for (name, head, becomes) in [
-        ("no type", "", Kept),
-        ("an empty type", "Content-Type:\r\n", Kept),
-        ("*/*", "Content-Type: */*\r\n", Kept),
-        ("html", "Content-Type: html\r\n", Kept),
-        ("text", "Content-Type: text\r\n", Kept),
-        ("text/html charset", "Content-Type: text/html charset=utf-8\r\n", Kept),
-        ("in capitals", "Content-Type: TEXT/HTML; CHARSET=UTF-8\r\n", Kept),
-        ("quoted charset", "Content-Type: text/html; charset=\"utf-8\"\r\n", Kept),
-        ("semicolons", "Content-Type: text/html;;;charset=utf-8;\r\n", Kept),
-        ("a charset alone", "Content-Type: ; charset=utf-8\r\n", Kept),
-        ("a list", "Content-Type: text/html, text/html; charset=utf-8\r\n", Kept),
-        ("a list that ends with anything", "Content-Type: text/html, */*\r\n", Kept),
-        ("a list with an odd one", "Content-Type: text/html, nonsense\r\n", Kept),
-        (
-            "two headers",
-            "Content-Type: text/html\r\nContent-Type: text/html; charset=utf-8\r\n",
-            Kept,
-        ),
-        ("two types", "Content-Type: image/png\r\nContent-Type: text/html\r\n", Kept),
-        ("an unknown charset", "Content-Type: text/html; charset=none\r\n", Kept),
-        ("XHTML", "Content-Type: application/xhtml+xml\r\n", Kept),
-        ("application/xml of XHTML", "Content-Type: application/xml\r\n", Kept),
-        ("text/xml of XHTML", "Content-Type: text/xml; charset=utf-8\r\n", Kept),
-        ("text/plain", "Content-Type: text/plain\r\n", Kept),
-        ("a picture", "Content-Type: image/png\r\n", Skipped("content-type", "recrawl")),
-        ("JSON", "Content-Type: application/json\r\n", Skipped("content-type", "recrawl")),
-        ("bytes", "Content-Type: application/octet-stream\r\n", Skipped("content-type", "recrawl")),
-        (
-            "the last of two types",
-            "Content-Type: text/html\r\nContent-Type: image/png\r\n",
-            Skipped("content-type", "recrawl"),
-        ),
-        ("nosniff", "Content-Type: text/html\r\nX-Content-Type-Options: nosniff\r\n", Kept),
-        ("an attachment", "Content-Type: text/html\r\nContent-Disposition: attachment\r\n", Kept),
-    ] {
-        zoo.headed(name, becomes, &format!("{OK}{head}"));
-    }
-    zoo.body(
-        "a feed as XML",
-        Skipped("content-type", "recrawl"),
-        "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n",
-        |body| format!("<?xml version='1.0'?><rss><title>{body}</title></rss>").into_bytes(),
-    );
-    zoo.body("zeros without a type", Skipped("content-type", "recrawl"), OK, |_| vec![0; 900]);
-    zoo.body("control characters as HTML", Skipped("charset", "recrawl"), HTML, |_| {
-        [1, 2, 3, 4, 5, b'a'].repeat(300)
-    });
-}
-
-/// RFC 9110, section 8.4; RFC 8878.
-fn encodings(zoo: &mut Zoo) {
-    let with = |encoding: &str| format!("{HTML}Content-Encoding: {encoding}\r\n");
-    zoo.body("gzip", Kept, &with("gzip"), |body| gzip(body.as_bytes()));
-    zoo.body("x-gzip", Kept, &with("x-gzip"), |body| gzip(body.as_bytes()));
-    zoo.body("GZIP", Kept, &with("GZIP"), |body| gzip(body.as_bytes()));
-    zoo.body("gzip in two members", Kept, &with("gzip"), |body| {
-        let (one, two) = body.split_at(body.len() / 2);
-        [gzip(one.as_bytes()), gzip(two.as_bytes())].concat()
-    });
-    zoo.body("gzip without its trailer", Kept, &with("gzip"), |body| {
-        let mut packed = gzip(body.as_bytes());
-        packed.truncate(packed.len() - 8);
-        packed
-    });
-    zoo.body("gzip twice", Kept, &with("gzip, gzip"), |body| gzip(&gzip(body.as_bytes())));
-    zoo.body("zlib as deflate", Kept, &with("deflate"), |body| {
-        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), Compression::fast());
-        zlib.write_all(body.as_bytes()).unwrap();
-        zlib.finish().unwrap()
-    });
-    zoo.body("raw deflate", Kept, &with("deflate"), |body| {
-        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), Compression::fast());
-        raw.write_all(body.as_bytes()).unwrap();
-        raw.finish().unwrap()
-    });
-    for name in
-        ["identity", "none", "utf-8", "UTF-8", "text/html", "binary", "foo", "", "aws-chunked"]
-    {
-        zoo.body("no encoding by name", Kept, &with(name), |body| body.as_bytes().to_vec());
-    }
-    for name in ["gzip", "deflate", "br", "zstd", "gzip, deflate"] {
-        zoo.body("an encoding that was not done", Kept, &with(name), |body| {
-            body.as_bytes().to_vec()
-        });
-    }
-    zoo.body("noise as gzip", Skipped("encoding", "recrawl"), &with("gzip"), |_| {
-        [7, 0, 1, 200].repeat(99)
-    });
-    zoo.body("noise as zstd", Skipped("encoding", "recrawl"), &with("zstd"), |_| {
-        [7, 0, 1, 200].repeat(99)
-    });
-}
-
-/// RFC 9110, section 10.2.2; WHATWG Fetch, "location URL"; WHATWG HTML, refresh.
-fn redirects(zoo: &mut Zoo) {
-    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
-        zoo.headed("a redirect", Leads, &format!("HTTP/1.1 {status}\r\nLocation: /target\r\n"));
-    }
-    for location in [
-        "target",
-        "./target",
-        "/x/../target",
-        "/target#part",
-        " /target ",
-        "/target?",
-        "?x",
-        "//127.0.0.1:PORT/target",
-    ] {
-        let becomes = if location == "?x" { Kept } else { Leads };
-        if becomes == Leads {
-            zoo.headed(
-                "a location",
-                becomes,
-                &format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\n"),
-            );
-        }
-    }
-    zoo.headed(
-        "no location",
-        Skipped("http-other", "recrawl"),
-        "HTTP/1.1 302 Found\r\nContent-Type: text/html\r\n",
-    );
-    zoo.headed(
-        "an empty location",
-        Skipped("redirects", "recrawl"),
-        "HTTP/1.1 302 Found\r\nLocation:\r\n",
-    );
-    zoo.headed(
-        "a location of a script",
-        Skipped("redirects", "recrawl"),
-        "HTTP/1.1 302 Found\r\nLocation: javascript:history.back()\r\n",
-    );
-    zoo.headed(
-        "a location of a file",
-        Skipped("redirects", "recrawl"),
-        "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n",
-    );
-    for refresh in [
-        "0; url=/target",
-        "0;URL='/target'",
-        "0,/target",
-        "1 ; url = \"/target\"",
-        "0 url=/target",
-        "0;/target",
-    ] {
-        zoo.add("a refresh in the head", Leads, |_| {
-            framed(&format!("{HTML}Refresh: {refresh}\r\n"), b"<p>moved</p>")
-        });
-        zoo.add("a refresh in the page", Leads, |_| {
-            let element = format!(
-                "<meta http-equiv=Refresh content='{}'><p>moved</p>",
-                refresh.replace('\'', "&#39;")
-            );
-            framed(HTML, element.as_bytes())
-        });
-    }
-    zoo.headed("a refresh of itself", Kept, &format!("{HTML}Refresh: 5\r\n"));
-    zoo.headed("a refresh after a while", Kept, &format!("{HTML}Refresh: 30; url=/target\r\n"));
-}
-
-/// WHATWG HTML, section 13.2.3.2; RFC 8288; Robots meta tags.
-fn pages(zoo: &mut Zoo) {
-    for (name, element) in [
-        ("charset", "<meta charset=utf-8>"),
-        (
-            "charset in an http-equiv",
-            "<meta http-equiv=content-type content='text/html; charset=utf-8'>",
-        ),
-        ("charset in a description", "<meta name=description content='charset=utf-16'>"),
-        ("a base of data", "<base href='data:,x'>"),
-        ("a canonical address of nothing", "<link rel=canonical href=''>"),
-        ("a canonical address of itself", "<link rel=canonical href='#'>"),
-        ("an odd canonical address", "<link rel=canonical href='http://['>"),
-        ("index", "<meta name=robots content='index, follow'>"),
-        ("noarchive", "<meta name=robots content=noarchive>"),
-        ("noindex of another robot", "<meta name=otherbot content=noindex>"),
-        ("a DOCTYPE in the head", "<!DOCTYPE html>"),
-        ("a comment", "<!-- <meta name=robots content=noindex> -->"),
-        (
-            "a script that speaks of tags",
-            "<script>document.write('<meta name=robots content=noindex>')</script>",
-        ),
-        ("noindex in a template", "<template><meta name=robots content=noindex></template>"),
-        ("an unclosed style", "<style>p {}</style><style></style>"),
-        (
-            "a noscript refresh",
-            "<noscript><meta http-equiv=refresh content='0;url=/target'></noscript>",
-        ),
-    ] {
-        zoo.page(name, Kept, element);
-    }
-    for (name, element) in [
-        ("noindex", "<meta name=robots content=noindex>"),
-        ("NOINDEX", "<META NAME=ROBOTS CONTENT='NOINDEX,NOFOLLOW'>"),
-        ("none", "<meta name=robots content=none>"),
-        ("noindex without a comma", "<meta name=robots content='noindex nofollow'>"),
-        ("noindex of this robot", "<meta name=hapax content=noindex>"),
-    ] {
-        zoo.page(name, Skipped("noindex", "recrawl"), element);
-    }
-    zoo.headed(
-        "X-Robots-Tag",
-        Skipped("noindex", "recrawl"),
-        &format!("{HTML}X-Robots-Tag: noindex\r\n"),
-    );
-    zoo.headed(
-        "X-Robots-Tag of this robot",
-        Skipped("noindex", "recrawl"),
-        &format!("{HTML}X-Robots-Tag: hapax: noindex\r\n"),
-    );
-    zoo.headed(
-        "X-Robots-Tag of another robot",
-        Kept,
-        &format!("{HTML}X-Robots-Tag: otherbot: noindex\r\n"),
-    );
-    zoo.body("a byte order mark", Kept, HTML, |body| [b"\xEF\xBB\xBF", body.as_bytes()].concat());
-    zoo.body("UTF-16", Kept, HTML, |body| {
-        let units = "\u{FEFF}".encode_utf16().chain(body.encode_utf16()).collect::<Vec<u16>>();
-        units.into_iter().flat_map(u16::to_le_bytes).collect()
-    });
-    zoo.body("no tags at all", Kept, HTML, |body| body.replace(['<', '>'], " ").into_bytes());
-    zoo.body("tags that are not closed", Kept, HTML, |body| body.replace("</", "<").into_bytes());
-    zoo.body("zeros in the text", Kept, HTML, |body| body.replace("the ", "the\0 ").into_bytes());
-    zoo.body("old Mac line ends", Kept, HTML, |body| body.replace(". ", ".\r").into_bytes());
-    zoo.body("upper case", Kept, HTML, |body| {
-        body.replace("<p>", "<P>").replace("</p>", "</P>").into_bytes()
-    });
-}
-
-fn zoo() -> Vec<Row> {
-    let mut zoo = Zoo::default();
-    statuses(&mut zoo);
-    heads(&mut zoo);
-    types(&mut zoo);
-    encodings(&mut zoo);
-    redirects(&mut zoo);
-    pages(&mut zoo);
-    zoo.0
-}
-
-type Asked = Arc<Mutex<Vec<String>>>;
-
-/// A server of all rows: `/` links to each `/rowN` except those for the next run; redirects lead to `/target`.
-fn serve(rows: Arc<Vec<Row>>) -> (u16, Asked) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let asked: Asked = Arc::default();
-    let log = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let (rows, log) = (Arc::clone(&rows), Arc::clone(&log));
-            std::thread::spawn(move || {
-                let mut stream = stream;
-                let Some((path, _)) = read_head(&mut stream) else { return };
-                log.lock().unwrap().push(path.clone());
-                answer(&mut stream, &path, &rows, port);
-            });
-        }
-    });
-    (port, asked)
-}
-
-fn answer(stream: &mut TcpStream, path: &str, rows: &[Row], port: u16) {
+fn answer(path: &str, rows: &[Row], port: u16, found: Found) -> Vec<u8> {
     let row = path.strip_prefix("/row").and_then(|number| number.parse::<usize>().ok());
-    let bytes = match (path, row.and_then(|number| rows.get(number))) {
+    match (path, row.and_then(|number| rows.get(number))) {
         (_, Some(row)) => {
-            let answer = &row.answer;
-            let text = String::from_utf8_lossy(answer);
-            if text.contains("PORT") {
-                text.replace("PORT", &port.to_string()).into_bytes()
-            } else {
-                answer.clone()
+            let text = String::from_utf8_lossy(&row.answer);
+            match text.contains("PORT") {
+                true => text.replace("PORT", &port.to_string()).into_bytes(),
+                false => row.answer.clone(),
             }
         }
         ("/", _) => {
             let links: String = (0..rows.len())
-                .filter(|number| !matches!(rows[*number].becomes, Skipped(_, "next-run")))
-                .map(|number| format!("<a href=/row{number}>{number}</a> "))
+                .filter(|number| !rows[*number].is_seed(found))
+                .map(|number| format!("<a href={}>{number}</a> ", path_of(number)))
                 .collect();
             framed(HTML, format!("<title>Zoo</title><p>{}</p>{links}", prose(5_000, 12)).as_bytes())
         }
         ("/target", _) => framed(HTML, article(9_999).as_bytes()),
         _ => framed("HTTP/1.1 404 Not Found\r\n", b"no"),
-    };
-    let _ = stream.write_all(&bytes);
+    }
 }
 
-#[test]
-fn each_server_response_has_its_documented_outcome() {
-    let rows = Arc::new(zoo());
+/// The outcomes of a run, by URL.
+struct Outcomes {
+    kept: BTreeSet<String>,
+    /// Reason and `again` of each skipped page.
+    lines: BTreeMap<String, (String, String)>,
+    /// Redirects to the target.
+    aliases: BTreeSet<String>,
+}
+
+impl Outcomes {
+    fn of(bench: &Bench, target: &str) -> Self {
+        let mut lines = BTreeMap::new();
+        for line in bench.log("skipped.jsonl") {
+            let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+            lines.insert(field("url"), (field("reason"), field("again")));
+        }
+        let discarded = bench.log("discarded.jsonl");
+        let leads = |line: &&serde_json::Value| {
+            let to = line["of"]["url"].as_str().unwrap_or_default();
+            line["kind"] == "alias" && to.trim_end_matches('?') == target
+        };
+        let aliases = discarded.iter().filter(leads);
+        let aliases = aliases.map(|line| line["url"].as_str().unwrap().to_owned()).collect();
+        Self { kept: bench.kept().into_iter().collect(), lines, aliases }
+    }
+}
+
+/// Runs the same command twice. Checks the outcome of each row, then the requests for it in the second run.
+fn check(found: Found) {
+    let rows = Arc::new(rows::zoo());
     assert!(rows.len() >= 150, "{}", rows.len());
-    let (port, asked) = serve(Arc::clone(&rows));
-    // A host that fails is requested ever more slowly, so each such row has a separate host and is a seed.
-    let waits = |row: &Row| matches!(row.becomes, Skipped(_, "next-run"));
-    let own: BTreeMap<usize, (u16, Asked)> = (0..rows.len())
-        .filter(|number| waits(&rows[*number]))
-        .map(|number| (number, serve(Arc::clone(&rows))))
-        .collect();
-    let host = |number: &usize| own.get(number).map_or(port, |(port, _)| *port);
-    let url = |number: usize| format!("http://127.0.0.1:{}/row{number}", host(&number));
-    let home = format!("http://127.0.0.1:{port}/");
-    let mut seeds = vec![home.clone()];
-    seeds.extend(own.keys().map(|number| url(*number)));
+    let common = Host::serve(&rows, found);
+    let host_of = |row: &Row| match row.has_own_host() {
+        true => Host::serve(&rows, found),
+        false => common.clone(),
+    };
+    let hosts: Vec<Host> = rows.iter().map(host_of).collect();
+    let url = |number: usize| hosts[number].url(&path_of(number));
+    let mut seeds = vec![common.url("/")];
+    seeds.extend((0..rows.len()).filter(|number| rows[*number].is_seed(found)).map(url));
     let bench = Bench::new();
-    // All of them share one IP address.
+    // All hosts share one IP address.
     let flags = ["--give-up-after", "1000"];
     let output = bench.crawl(&seeds, &flags);
     assert_eq!(code(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
-    let kept = bench.kept();
-    let mut lines: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for line in bench.log("skipped.jsonl") {
-        let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-        lines.insert(field("url"), (field("reason"), field("again")));
-    }
-    let target = format!("{home}target");
-    let aliases: Vec<String> = bench
-        .log("discarded.jsonl")
-        .iter()
-        .filter(|line| {
-            line["kind"] == "alias"
-                && line["of"]["url"].as_str().unwrap().trim_end_matches('?') == target
-        })
-        .map(|line| line["url"].as_str().unwrap().to_owned())
-        .collect();
+    let target = common.url("/target");
+    let outcomes = Outcomes::of(&bench, &target);
     let mut wrong = Vec::new();
     for (number, row) in rows.iter().enumerate() {
-        let at = url(number);
-        let (line, is_kept) = (lines.get(&at), kept.contains(&at));
-        let right = match row.becomes {
-            Kept => is_kept && line.is_none(),
-            KeptWith(reason) => is_kept && line.is_some_and(|(found, _)| found == reason),
-            Skipped(reason, again) => {
-                !is_kept && line.is_some_and(|(found, when)| found == reason && when == again)
-            }
-            Leads => aliases.contains(&at) && !is_kept,
-        };
-        if !right {
+        let url = url(number);
+        if !row.has_its_outcome(&url, &outcomes, found) {
+            let (is_kept, line) = (outcomes.kept.contains(&url), outcomes.lines.get(&url));
             wrong.push(format!(
                 "{number} {}: {:?}, found kept {is_kept}, line {line:?}",
                 row.name, row.becomes
@@ -591,16 +281,32 @@ fn each_server_response_has_its_documented_outcome() {
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
-    assert!(kept.contains(&target), "{kept:?}");
-    // The same command requests exactly the URLs left for the next run.
-    let pages = |asked: &Asked| {
-        asked.lock().unwrap().iter().filter(|path| path.starts_with("/row")).count()
-    };
-    let before: Vec<usize> = own.values().map(|(_, asked)| pages(asked)).collect();
-    let home_before = pages(&asked);
+    assert!(outcomes.kept.contains(&target), "{:?}", outcomes.kept);
+
+    let requests = |number: usize| hosts[number].requests(&path_of(number));
+    let kept = || ["/", "/target"].map(|path| common.requests(path));
+    let (before, kept_before) = ((0..rows.len()).map(requests).collect::<Vec<_>>(), kept());
     bench.crawl(&seeds, &flags);
-    assert_eq!(pages(&asked), home_before);
-    for ((number, (_, asked)), before) in own.iter().zip(before) {
-        assert!(pages(asked) > before, "{}", rows[*number].name);
+    for (number, row) in rows.iter().enumerate() {
+        let expected = row.tries_in_second_run(found) * row.requests_per_try;
+        let made = requests(number) - before[number];
+        if made != expected {
+            wrong.push(format!(
+                "{number} {}: {:?}, {made} requests in the second run, not {expected}",
+                row.name, row.becomes
+            ));
+        }
     }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+    assert_eq!(kept(), kept_before, "pages that are kept");
+}
+
+#[test]
+fn each_server_response_has_its_documented_outcome() {
+    check(Found::ByLinks);
+}
+
+#[test]
+fn each_server_response_to_a_seed_has_its_documented_outcome() {
+    check(Found::AsSeeds);
 }
