@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::serve::http2::{self, Attack};
 use crate::support::{prose, read_head, send};
 
 /// The action of a hostile server on a connection, after it has read the request's head.
@@ -31,6 +33,15 @@ pub(crate) fn hostile(act: Act, robots_too: bool) -> u16 {
         }
     });
     port
+}
+
+/// A server with HTTP/2 that attacks after its first response: it has no robots.txt.
+pub(crate) fn hostile_http2(attack: Attack) -> u16 {
+    let is_robots = AtomicBool::new(true);
+    http2::server(move |connection, stream| match is_robots.swap(false, Relaxed) {
+        true => connection.write_all(&http2::missing(stream)).is_ok(),
+        false => attack(connection, stream),
+    })
 }
 
 fn raw(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
@@ -62,6 +73,18 @@ pub(crate) fn ok(stream: &mut TcpStream, headers: &str, body: impl AsRef<[u8]>) 
 /// 64 MiB of spaces, compressed once to save time.
 static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| gzip(&vec![b' '; 64 << 20]));
 pub(crate) static BOMB_IN_GZIP: LazyLock<Vec<u8>> = LazyLock::new(|| gzip(&BOMB));
+
+static BOMB_IN_ZSTD: LazyLock<Vec<u8>> =
+    LazyLock::new(|| zstd::encode_all(&vec![b' '; 64 << 20][..], 1).unwrap());
+
+/// A page whose decoder needs a window of 128 MiB.
+fn zstd_with_large_window(body: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(27).unwrap();
+    encoder.include_contentsize(false).unwrap();
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
 
 fn gzip(body: &[u8]) -> Vec<u8> {
     let mut gz = GzEncoder::new(Vec::new(), Compression::best());
@@ -257,6 +280,24 @@ pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
             )
         },
         &["bomb"],
+    ),
+    ("a zstd bomb", |s, _| ok(s, "Content-Encoding: zstd\r\n", &*BOMB_IN_ZSTD), &["bomb"]),
+    (
+        "a zstd window of 128 MiB",
+        |s, _| {
+            let page = zstd_with_large_window("<p>some words ".repeat(1 << 16).as_bytes());
+            ok(s, "Content-Encoding: zstd\r\n", page);
+        },
+        &["encoding"],
+    ),
+    (
+        "a zstd window of 2 TiB",
+        // RFC 8878, section 3.1.1: magic number, descriptor, the largest exponent, and an empty last block.
+        |s, _| {
+            let frame: [u8; 9] = [0x28, 0xb5, 0x2f, 0xfd, 0, 0xf8, 1, 0, 0];
+            ok(s, "Content-Encoding: zstd\r\n", frame);
+        },
+        &["encoding"],
     ),
     ("an unknown encoding", |s, _| ok(s, "Content-Encoding: quantum\r\n", "x"), &[""]),
     ("a redirect loop", |s, path| go_to(s, if path == "/a" { "/b" } else { "/a" }), &["redirects"]),

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use crate::behaviours::{Act, BEHAVIOURS, BOMB_IN_GZIP, ROBOTS, drip, hostile, ok};
+use crate::behaviours::{Act, BEHAVIOURS, BOMB_IN_GZIP, ROBOTS, drip, hostile, hostile_http2, ok};
+use crate::serve::http2::ATTACKS;
 use crate::support::{Bench, Page, Server, code, html, prose, say, text};
 
 /// An honest host of `pages` pages.
@@ -65,19 +66,72 @@ fn hostile_outcomes_by_other_seeds() {
     outcomes(2);
 }
 
+/// A hostile server: name, seed, and the allowed reasons in skipped.jsonl.
+type Hostile = (&'static str, String, &'static [&'static str]);
+
 fn outcomes(seed: u64) {
-    let all: Vec<(&str, u16, &[&str])> = BEHAVIOURS
-        .iter()
-        .map(|(name, act, expected)| (*name, hostile(*act, false), *expected))
-        .chain(ROBOTS.iter().map(|(name, act, expected)| (*name, hostile(*act, true), *expected)))
+    let behaviours = BEHAVIOURS.iter().map(|row| (row, false));
+    let all: Vec<Hostile> = behaviours
+        .chain(ROBOTS.iter().map(|row| (row, true)))
+        .map(|(&(name, act, expected), robots_too)| {
+            (name, format!("http://127.0.0.1:{}/a", hostile(act, robots_too)), expected)
+        })
         .collect();
     assert!(all.len() >= 40, "{}", all.len());
+    let bench = Bench::new();
+    let reasons = reasons_beside_an_honest_host(&bench, &all, seed, &LIMITS);
+    // Its redirects end at a later URL, which has the line.
+    for (_, url, _) in all.iter().filter(|(name, ..)| *name == "a redirect chain") {
+        let there = url.trim_end_matches('a');
+        let mut ends = reasons.iter().filter(|(_, reason)| *reason == "redirects");
+        assert!(ends.any(|(url, _)| url.starts_with(there)), "{url}");
+    }
+    let listed = bench.run(&["status"]);
+    assert!(!listed.contains('\x1b'), "{listed:?}");
+}
+
+/// Breakers do not open: an attacked request counts as unanswered, and all hosts share one IP address.
+const HTTP2_LIMITS: [&str; 17] = [
+    "--read-timeout",
+    "4s",
+    "--request-timeout",
+    "6s",
+    "--connect-timeout",
+    "3s",
+    "--max-body",
+    "1MiB",
+    "--breaker-after",
+    "100",
+    "--give-up-after",
+    "100",
+    "--insecure",
+    "127.0.0.1",
+    "--no-sitemaps",
+    "--no-progress",
+    "-q",
+];
+
+#[test]
+fn each_http2_attack_has_an_outcome_with_a_name_and_honest_hosts_go_on() {
+    let all = ATTACKS.map(|(name, attack, expected)| -> Hostile {
+        (name, format!("https://127.0.0.1:{}/a", hostile_http2(attack)), expected)
+    });
+    reasons_beside_an_honest_host(&Bench::new(), &all, 0, &HTTP2_LIMITS);
+}
+
+/// Crawls an honest host and hostile ones in bounded time and memory. Checks that the pages of the honest one are kept,
+/// and that each hostile one has an allowed reason. Returns the reasons of all skipped URLs.
+fn reasons_beside_an_honest_host(
+    bench: &Bench,
+    all: &[Hostile],
+    seed: u64,
+    limits: &[&str],
+) -> BTreeMap<String, String> {
     let server = honest(40);
     let mut seeds = vec![server.url("/p0")];
-    seeds.extend(all.iter().map(|(_, port, _)| format!("http://127.0.0.1:{port}/a")));
+    seeds.extend(all.iter().map(|(_, url, _)| url.clone()));
     let seeds = shuffled(seeds, seed);
-    let bench = Bench::new();
-    let mut child = bench.spawn(&seeds, &LIMITS);
+    let mut child = bench.spawn(&seeds, limits);
     let mut most = 0;
     // The limits, with three tries and the breaker's pauses, end the crawl well before this.
     let mut exit = None;
@@ -96,6 +150,9 @@ fn outcomes(seed: u64) {
     assert_eq!(exit.and_then(|exit| exit.code()), Some(0), "complete");
     assert!(most < 256 << 20, "{} MiB", most >> 20);
     assert_eq!(server.asked().len(), 40, "the honest host was crawled");
+    let kept = bench.kept();
+    let honest = kept.iter().filter(|url| url.starts_with(&server.url("/p")));
+    assert_eq!(honest.count(), 40, "{kept:?}");
 
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     for line in bench.log("skipped.jsonl") {
@@ -104,17 +161,11 @@ fn outcomes(seed: u64) {
             reasons.insert(url.to_owned(), reason.to_owned());
         }
     }
-    for (name, port, expected) in all {
-        let reason = reasons.get(&format!("http://127.0.0.1:{port}/a")).map_or("", String::as_str);
+    for (name, url, expected) in all {
+        let reason = reasons.get(url).map_or("", String::as_str);
         assert!(expected.contains(&reason), "{name}: {reason:?}, not one of {expected:?}");
-        // Its redirects end at a later URL, which has the line.
-        let there = format!("http://127.0.0.1:{port}/");
-        let ends =
-            |(url, reason): (&String, &String)| url.starts_with(&there) && reason == "redirects";
-        assert!(name != "a redirect chain" || reasons.iter().any(ends), "{name}");
     }
-    let listed = bench.run(&["status"]);
-    assert!(!listed.contains('\x1b'), "{listed:?}");
+    reasons
 }
 
 /// RssAnon of a process, where available.

@@ -1,7 +1,6 @@
 //! No refusal is permanent: URLs that a seed, a recrawl, a flag or `--retry` requests again.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -11,6 +10,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::helpers::{article, plain, typed};
+use crate::serve::{SIGNED, tls_server};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, send, text};
 
 /// A server whose pages are normal once `well` is set.
@@ -315,36 +315,14 @@ fn a_password_in_a_seed_is_refused_and_not_shown() {
 
 /// A site with a certificate of a private authority. Returns its port.
 fn tls_site() -> u16 {
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-    const CERTIFICATE: &[u8] = include_bytes!("../crates/fetch/tests/data/signed-certificate.der");
-    const KEY: &[u8] = include_bytes!("../crates/fetch/tests/data/signed-key.der");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from(CERTIFICATE)],
-            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY)),
-        )
-        .unwrap();
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        let serve = |socket: TcpStream| {
-            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            let mut stream = rustls::StreamOwned::new(connection, socket);
-            let mut head = [0; 4096];
-            // A client that refuses the certificate ends the handshake.
-            let Ok(length) = stream.read(&mut head) else { return };
-            let is_page = head[..length].starts_with(b"GET / ");
-            let page = if is_page { article(7) } else { missing() };
-            send(&mut stream, &page);
-        };
-        listener.incoming().flatten().for_each(serve);
-    });
-    port
+    tls_server(SIGNED, &[], |mut stream| {
+        let mut head = [0; 4096];
+        // A client that refuses the certificate ends the handshake.
+        let Ok(length) = stream.read(&mut head) else { return };
+        let is_page = head[..length].starts_with(b"GET / ");
+        let page = if is_page { article(7) } else { missing() };
+        send(&mut stream, &page);
+    })
 }
 
 #[test]

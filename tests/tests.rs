@@ -7,6 +7,9 @@
 
 // A page server, and running the binary.
 mod support;
+// Servers with TLS and HTTP/2, which the tests of crates/fetch use too.
+#[path = "../crates/fetch/tests/serve/mod.rs"]
+mod serve;
 // Kept pages, and the log lines of the others.
 mod whole_line;
 // Kills, Ctrl-C, limits, further runs.

@@ -20,6 +20,10 @@ mod sitemap;
 mod tdm;
 mod tls;
 
+#[cfg(test)]
+#[path = "../tests/serve/mod.rs"]
+mod serve;
+
 pub use client::{Fetcher, Options, Validators, host_and_port, origin};
 pub use content_type::content_type;
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};

@@ -1,59 +1,9 @@
 use super::*;
 use crate::client::{Fetcher, Options};
 use crate::guard::AddressGuard;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use crate::serve::{Connection, SELF_SIGNED, SIGNED, tls_server};
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
 use url::Url;
-
-/// Made by `openssl req -x509 -newkey ec -days 36500`, for `localhost` and 127.0.0.1.
-const SELF_SIGNED: [&[u8]; 2] = [
-    include_bytes!("../../tests/data/loopback-certificate.der"),
-    include_bytes!("../../tests/data/loopback-key.der"),
-];
-/// For the same names, signed with the key of root.pem.
-const SIGNED: [&[u8]; 2] = [
-    include_bytes!("../../tests/data/signed-certificate.der"),
-    include_bytes!("../../tests/data/signed-key.der"),
-];
-
-pub(crate) type Connection = StreamOwned<ServerConnection, TcpStream>;
-
-/// Starts a server that offers these protocols and passes each connection to `serve`; returns its port.
-pub(crate) fn server(
-    [certificate, key]: [&'static [u8]; 2],
-    protocols: &[&str],
-    serve: impl Fn(Connection) + Send + Sync + 'static,
-) -> u16 {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![CertificateDer::from(certificate)], key)
-        .unwrap();
-    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-    let (config, serve) = (Arc::new(config), Arc::new(serve));
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for socket in listener.incoming().flatten() {
-            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-            let serve = Arc::clone(&serve);
-            std::thread::spawn(move || serve(StreamOwned::new(connection, socket)));
-        }
-    });
-    port
-}
-
-pub(crate) fn self_signed_server(
-    protocols: &[&str],
-    serve: impl Fn(Connection) + Send + Sync + 'static,
-) -> u16 {
-    server(SELF_SIGNED, protocols, serve)
-}
 
 pub(crate) fn one_page(mut stream: Connection) {
     // The client may abort the handshake.
@@ -75,7 +25,7 @@ fn fetcher(urls: &[Url], options: Options) -> Fetcher {
 
 #[tokio::test]
 async fn a_self_signed_certificate_is_accepted_from_the_named_host_alone() {
-    let port = server(SELF_SIGNED, &[], one_page);
+    let port = tls_server(SELF_SIGNED, &[], one_page);
     let urls = urls(port);
     let [named, other] = &urls;
     let with = |insecure: &[&str]| {
@@ -99,7 +49,7 @@ async fn a_self_signed_certificate_is_accepted_from_the_named_host_alone() {
 #[tokio::test]
 async fn a_named_file_makes_its_certificates_trusted() {
     let data = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    let [signed, alone] = [SIGNED, SELF_SIGNED].map(|keys| urls(server(keys, &[], one_page)));
+    let [signed, alone] = [SIGNED, SELF_SIGNED].map(|keys| urls(tls_server(keys, &[], one_page)));
     let all = [signed.clone(), alone.clone()].concat();
     let with = |roots: &[&str]| {
         let roots = roots.iter().map(|name| data(name)).collect();
