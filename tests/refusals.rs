@@ -314,7 +314,7 @@ fn a_password_in_a_seed_is_refused_and_not_shown() {
 }
 
 /// A site with a certificate of a private authority. Returns its port.
-fn tls_site() -> u16 {
+pub(crate) fn tls_site() -> u16 {
     tls_server(SIGNED, &[], |mut stream| {
         let mut head = [0; 4096];
         // A client that refuses the certificate ends the handshake.

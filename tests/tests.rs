@@ -90,6 +90,8 @@ mod documents;
 mod guide;
 // Limits for each of many hosts.
 mod many_hosts;
+// Certificates, HTTP/2 in the archive, and ends without close_notify.
+mod tls;
 // Seeds whose redirects end in a failure.
 mod moved_seeds;
 mod noisy_sites;
