@@ -376,6 +376,36 @@ fn a_worker_that_loses_its_cluster_ends_as_one_that_cannot_write() {
 }
 
 #[test]
+fn a_later_run_requests_deferred_pages_and_lifted_refusals_but_no_failed_seed() {
+    let Some(cluster) = RedisCluster::start() else { return };
+    let page = |seed: u64, links: &str| {
+        html(format!("<title>Page {seed}</title><p>{}</p>{links}", prose(seed, 12)))
+    };
+    let site = Server::start(HashMap::from([
+        ("/".to_owned(), page(1, "<a href=/a>a</a>")),
+        ("/a".to_owned(), page(2, "<a href=/deep>deep</a>")),
+        ("/deep".to_owned(), page(3, "")),
+    ]));
+    let busy = Page { status: "503 Busy", headers: String::new(), body: b"busy".to_vec() };
+    let busy = Server::start(HashMap::from([("/".to_owned(), busy)]));
+    let seeds = [site.url("/"), site.url("/gone"), busy.url("/")];
+    let address = cluster.address();
+    let flags = flags(&address, "later");
+    let [first, other] = [Bench::new(), Bench::new()];
+    let asked = |bench: &Bench, depth: &str| {
+        let output = bench.crawl(&seeds, &[&flags[..], &["--max-depth", depth]].concat());
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        let count = |path: &str| site.asked().iter().filter(|asked| *asked == path).count();
+        [count("/"), count("/gone"), count("/deep"), busy.asked().len()]
+    };
+    assert_eq!(asked(&first, "1"), [1, 1, 0, 3]);
+    assert_eq!(asked(&first, "1"), [1, 1, 0, 6], "only the deferred page");
+    assert_eq!(asked(&other, "2"), [1, 1, 0, 9], "another worker's refusals are not lifted");
+    assert_eq!(asked(&first, "2"), [1, 1, 1, 12]);
+    assert_eq!(first.exported().len(), 3);
+}
+
+#[test]
 fn bounds_of_the_queue_are_refused_where_many_workers_share_it() {
     for flag in [["--max-queued-per-host", "10"], ["--max-queue", "1MiB"]] {
         let bench = Bench::new();
