@@ -278,8 +278,11 @@ impl Searcher {
     /// # Errors
     /// From the files.
     pub fn page(&self, id: u64) -> Result<Option<StoredPage>> {
-        let query =
-            TermQuery::new(Term::from_field_u64(self.fields.id, id), IndexRecordOption::Basic);
+        self.page_with(Term::from_field_u64(self.fields.id, id))
+    }
+
+    fn page_with(&self, term: Term) -> Result<Option<StoredPage>> {
+        let query = TermQuery::new(term, IndexRecordOption::Basic);
         let run = || -> tantivy::Result<Option<StoredPage>> {
             let searcher = self.reader.searcher();
             let top = searcher.search(&query, &TopDocs::with_limit(1).order_by_score())?;
@@ -308,6 +311,14 @@ impl Searcher {
             TermQuery::new(Term::from_field_text(self.fields.url, url), IndexRecordOption::Basic);
         let run = || Ok(self.reader.searcher().search(&query, &Count)? > 0);
         guarded(&self.path, run)
+    }
+
+    /// Returns the page with a URL.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn page_at(&self, url: &str) -> Result<Option<StoredPage>> {
+        self.page_with(Term::from_field_text(self.fields.url, url))
     }
 
     /// Calls `visit` with every page, until it returns `false`.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::counts::{Counts, SHARE};
 use super::cursor::{Cursor, Position};
+use super::event::{EventKind, PageEvent};
 use super::reader::{DirStream, ReadEvent};
 use super::render::Fields;
 use super::streamed::Streamed;
@@ -91,8 +92,9 @@ impl Stream {
 
     /// Returns the next durable event; `None` at the durable end.
     ///
-    /// Of several directories, an event after which a page is not kept is left out while another directory keeps the
-    /// page: two workers may have fetched it.
+    /// Two directories may keep a page with one URL, as two workers may have fetched it. The page of the first of them
+    /// counts, as in an export. Events of the other one are left out, and after the first one has lost its page an event
+    /// has that of the other one.
     ///
     /// # Errors
     /// [`Error::Damaged`] if a line cannot be read; otherwise from the index.
@@ -105,15 +107,29 @@ impl Stream {
             let times = times.filter_map(|(at, dir)| Some((&dir.next.as_ref()?.1.time, at)));
             let Some((_, at)) = times.min() else { return Ok(None) };
             let Some(dir) = self.dirs.get_mut(at) else { return Ok(None) };
-            let Some((position, event, mut page)) = dir.next.take() else { return Ok(None) };
+            let Some((position, mut event, mut page)) = dir.next.take() else { return Ok(None) };
             dir.position = Some(position);
-            if !event.event.keeps() && self.is_kept_elsewhere(at, &event.url)? {
-                continue;
+            let mut of = at;
+            if let Some(other) = self.keeps_elsewhere(at, &event)? {
+                if other < at {
+                    continue;
+                }
+                let dir = self.dirs.get_mut(other);
+                let found = dir.map(|dir| dir.stream.pages.page_at(&event.url)).transpose()?;
+                if let Some((instead, key)) = found.flatten() {
+                    event = PageEvent::of_page(
+                        EventKind::Kept,
+                        event.time,
+                        instead.id,
+                        (&event.url, key.as_deref()),
+                    );
+                    (of, page) = (other, Some(instead));
+                }
             }
             if let Some(page) = &mut page {
                 page.sighted = self.counts.page(event.id, page)?;
                 let several = self.dirs.len() > 1;
-                let data = self.dirs.get(at).filter(|_| several);
+                let data = self.dirs.get(of).filter(|_| several);
                 page.stored.data = data.map(|dir| dir.data.display().to_string());
             }
             let cursor = Cursor(self.dirs.iter().filter_map(|dir| dir.position).collect());
@@ -121,13 +137,16 @@ impl Stream {
         }
     }
 
-    fn is_kept_elsewhere(&mut self, own: usize, url: &str) -> Result<bool> {
-        for (at, dir) in self.dirs.iter_mut().enumerate() {
-            if at != own && dir.stream.pages.has(url)? {
-                return Ok(true);
+    /// Returns the first other directory that keeps the page of an event; if the event's directory keeps it too, only
+    /// one before that.
+    fn keeps_elsewhere(&mut self, own: usize, event: &PageEvent) -> Result<Option<usize>> {
+        let others = if event.event.keeps() { own } else { self.dirs.len() };
+        for (at, dir) in self.dirs.iter_mut().enumerate().take(others) {
+            if at != own && dir.stream.pages.has(&event.url)? {
+                return Ok(Some(at));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Looks for events that became durable since. Returns whether there are any. Opening the index takes at most a

@@ -62,6 +62,19 @@ impl Pages {
         Ok(self.searcher()?.map(|index| index.has_url(url)).transpose()?.unwrap_or(false))
     }
 
+    /// Returns the page with a URL and the caller's key of it.
+    pub(super) fn page_at(&mut self, url: &str) -> Result<Option<(ExportedPage, Option<String>)>> {
+        let index = self.searcher()?;
+        let Some(page) = index.map(|index| index.page_at(url)).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let place = page.stored_at.clone();
+        let record = tables(&self.data).map(|store| store.record(page.id)).transpose()?.flatten();
+        let key = record.as_ref().map(|record| String::from_utf8_lossy(&record.key).into_owned());
+        let stored = StoredFeatures::of(url, &place, record.as_ref().filter(|_| self.with_tables));
+        Ok(Some((ExportedPage { stored, ..ExportedPage::from(page) }, key)))
+    }
+
     fn searcher(&mut self) -> Result<Option<&Searcher>> {
         if self.searcher.is_none() {
             let began = Instant::now();
