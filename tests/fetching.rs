@@ -667,10 +667,17 @@ fn pages_behind_a_wall_of_cookies_are_fetched_with_cookies_and_without_them_the_
     let (bench, site) = (Bench::new(), server());
     assert_eq!(code(&bench.crawl(&[site.url("/")], &[])), 0);
     let lines = bench.log("skipped.jsonl");
-    for path in ["/one", "/two"] {
+    for path in ["/one", "/two", "/reload"] {
         let of = |line: &&serde_json::Value| line["url"] == site.url(path).as_str();
         let line = lines.iter().find(of).unwrap_or_else(|| panic!("{path}: {lines:?}"));
         assert_eq!(line["reason"], "redirects");
         assert!(line["detail"].as_str().unwrap().contains("--cookies"), "{line}");
+    }
+    assert!(!bench.exported().contains(&site.url("/reload")));
+    // The flag brings them in.
+    assert_eq!(code(&bench.crawl(&[site.url("/")], &["--cookies"])), 0);
+    let kept = bench.exported();
+    for path in ["/one", "/two", "/self", "/reload"] {
+        assert!(kept.contains(&site.url(path)), "{path}: {kept:?}");
     }
 }

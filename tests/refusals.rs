@@ -297,6 +297,15 @@ fn a_seed_that_leads_to_another_site_brings_that_page_alone() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let said = text(&output.stderr);
     assert!(said.contains("the seed http://old.example/ redirects to another site"), "{said}");
+    let screen = text(&output.stdout);
+    let line = "seed moved   http://old.example/ redirects to another site; only http://parked.test/lander";
+    assert!(screen.contains(line), "{screen}");
+    let elsewhere =
+        serde_json::json!([{"url": "http://old.example/", "to": "http://parked.test/lander"}]);
+    assert_eq!(bench.summary()["seeds_elsewhere"], elsewhere);
+    // A later run knows it too.
+    assert_eq!(code(&bench.crawl(&seeds, &["--proxy", &proxy.url("")])), 0);
+    assert_eq!(bench.summary()["seeds_elsewhere"], elsewhere);
     let mut kept = bench.kept();
     kept.sort();
     let expected =

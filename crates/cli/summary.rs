@@ -78,16 +78,23 @@ fn headline(summary: &Summary) -> String {
 /// The most failed seeds to print.
 const SEEDS_SHOWN: usize = 10;
 
-/// Prints the failed seeds with their reasons.
-fn print_failed_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
-    for seed in summary.failed_seeds.iter().take(SEEDS_SHOWN) {
+/// Prints the failed seeds with their reasons, and those that lead to other sites.
+fn print_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
+    let failed = summary.failed_seeds.iter().map(|seed| {
         let (url, detail) = (escape(&seed.url), escape(&seed.detail));
         let detail = if detail.is_empty() { detail } else { format!(", {detail}") };
-        let again = seed.describe_again();
-        writeln!(out, "  seed failed  {url}: {}{detail}; {again}", seed.reason)?;
-    }
-    if summary.failed_seeds.len() > SEEDS_SHOWN {
-        writeln!(out, "  seed failed  more of them are in summary.json")?;
+        format!("failed  {url}: {}{detail}; {}", seed.reason, seed.describe_again())
+    });
+    let moved = summary.seeds_elsewhere.iter().map(|seed| {
+        let (url, to) = (escape(&seed.url), escape(&seed.to));
+        format!("moved   {url} redirects to another site; only {to} is fetched from it")
+    });
+    failed
+        .take(SEEDS_SHOWN)
+        .chain(moved.take(SEEDS_SHOWN))
+        .try_for_each(|line| writeln!(out, "  seed {line}"))?;
+    if summary.failed_seeds.len().max(summary.seeds_elsewhere.len()) > SEEDS_SHOWN {
+        writeln!(out, "  seeds        more of them are in summary.json")?;
     }
     Ok(())
 }
@@ -138,7 +145,7 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
             reasons.iter().map(|(reason, count)| format!("{reason} {}", number(**count))).collect();
         writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
     }
-    print_failed_seeds(&mut out, summary)?;
+    print_seeds(&mut out, summary)?;
     if summary.forgotten_pages > 0 {
         writeln!(
             out,

@@ -261,6 +261,10 @@ fn encodings(zoo: &mut Zoo) {
             body.as_bytes().to_vec()
         });
     }
+    zoo.body("UTF-16 as gzip that was not done", Kept, &with("gzip"), |body| {
+        let units = "\u{FEFF}".encode_utf16().chain(body.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    });
     zoo.body("noise as gzip", Skipped("encoding", Recrawl), &with("gzip"), |_| {
         [7, 0, 1, 200].repeat(99)
     });

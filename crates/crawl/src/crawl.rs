@@ -363,9 +363,7 @@ impl Crawl {
         };
         let mut summary = Summary::new(&stats, frontier.counts(), stop, ended.elapsed, data.root());
         summary.shared = is_shared;
-        summary.failed_seeds = ended.failed_seeds;
-        summary.forgotten_seeds = ended.forgotten_seeds;
-        summary.forgotten_pages = ended.forgotten_pages;
+        summary.name_seeds(ended.seeds);
         summary.unreached =
             self.looks_again > 0 && stats.reached.load(Relaxed) == 0 && stop == Stop::Complete;
         if !summary.shared {

@@ -20,6 +20,7 @@ use super::found::name_of;
 use super::notes::VALIDATORS;
 use super::refused::{Change, Refused, refused, settled};
 use super::representative::Rank;
+use super::seeds::AboutSeeds;
 use super::summary::Summary;
 use hapax_data::DataDir;
 use hapax_data::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
@@ -435,6 +436,11 @@ impl Committer {
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(None) };
         let of = self.store.record(id)?.and_then(|record| record.of).unwrap_or(id);
         Ok(Some(self.logs.decisions.representative(of).map_or(of, |(now, _)| now)))
+    }
+
+    /// Returns what a summary says about the seeds.
+    pub(crate) fn about_seeds(&self) -> AboutSeeds {
+        self.seeds.about(&self.logs.decisions, Summary::FAILED_SEEDS)
     }
 
     pub(crate) const fn decisions(&self) -> &Decisions {

@@ -422,7 +422,7 @@ async fn read(
     let room = Arc::clone(&shared.room.waiting);
     let shared = Arc::clone(shared);
     let Entry { url, kind, depth, .. } = lease.entry.clone();
-    let reserved = shared.rules.reservations(&lease.host);
+    let reserved = shared.rules.reservations(&lease.host, &url);
     let read = tokio::task::spawn_blocking(move || {
         if kind == EntryKind::Sitemap {
             let sitemap = Sitemap::of_response(&url, &response, &shared.sitemap_limits);

@@ -110,11 +110,12 @@ impl Held {
 }
 
 impl HostRules {
-    /// Returns the rights that the robots.txt of a host reserves; empty if it was not read in this run.
-    pub(crate) fn reservations(&self, host: &str) -> Vec<String> {
+    /// Returns the rights that the robots.txt of a host reserves, for a page of it; empty if it was not read in this
+    /// run.
+    pub(crate) fn reservations(&self, host: &str, page: &Url) -> Vec<String> {
         let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(host);
         match cell.get().map(|found| &found.rule) {
-            Some(HostRule::Rules(rules)) => rules.reservations.clone(),
+            Some(HostRule::Rules(rules)) => rules.reservations_at(page),
             _ => Vec::new(),
         }
     }

@@ -106,7 +106,7 @@ pub use readers::StoredPage;
 pub use recheck::Rechecked;
 pub use redirect_ends::leads_to_failure;
 pub use reference_build::{ReferenceBuild, ReferenceCounts};
-pub use seeds::FailedSeed;
+pub use seeds::{FailedSeed, SeedElsewhere};
 pub use sink::Sink;
 pub use summary::{HostLine, RunCounts, Stop, Summary};
 pub use upgrade::{Upgraded, upgrade};

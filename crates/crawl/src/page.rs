@@ -8,7 +8,9 @@ use hapax_extract::{
     Date, Document, Features, Limits, Link, MetadataSource, Recipe, extract, extract_plain,
     is_reservation, links, refresh_target, robots_words,
 };
-use hapax_fetch::{Response, alternate_links, canonical_link, header_text, robots_directives};
+use hapax_fetch::{
+    Response, alternate_links, canonical_link, header_text, robots_directives, rsl_links,
+};
 use hapax_page::comparison::{Compared, PageText};
 use hapax_page::{Dateless, Evidence, Kind};
 use hapax_url::{host_key, registrable_site};
@@ -196,6 +198,9 @@ pub(crate) struct Unread {
 const MAX_UNKNOWN: f64 = 0.3;
 const MAX_CONTROLS: f64 = 0.05;
 
+/// Maximum number of licences in a header.
+const MAX_LICENCES: usize = 4;
+
 /// Adds a reservation of a header if it is new; the list is short.
 fn reserve(document: &mut Document, what: String) {
     if !document.reservations.contains(&what) {
@@ -262,6 +267,10 @@ pub(crate) fn read_response(
     let mut bytes: usize = document.links.iter().map(|link| link.url.as_str().len()).sum();
     for (_, value) in response.headers.iter().filter(|(name, _)| name == "link") {
         let value = header_text(value);
+        let licences = rsl_links(&value, url).filter_map(|href| url.join(href).ok());
+        for licence in licences.take(MAX_LICENCES) {
+            reserve(&mut document, format!("rsl: {licence}"));
+        }
         for url in alternate_links(&value, url).filter_map(|href| url.join(href).ok()) {
             let length = url.as_str().len();
             let fits = document.links.len() < limits.max_links
@@ -323,6 +332,16 @@ mod tests {
         let links = b"</b>; rel=canonical, </c>; rel=alternate";
         let page = read(&[("link", &links[..])]);
         assert_eq!((page.canonical.is_some(), page.links.len()), (true, 1));
+    }
+
+    /// RSL 1.0.
+    #[test]
+    fn a_licence_in_a_header_is_a_reservation() {
+        let links =
+            b"</l.xml>; rel=\"x license\"; type=\"Application/RSL+xml\", </c>; rel=license, \
+            </l.xml>; rel=license; type=application/rsl+xml; anchor=\"/z\"";
+        let page = read(&[("link", &links[..]), ("link", &links[..])]);
+        assert_eq!(page.reservations, ["rsl: http://a.example/l.xml"]);
     }
 
     #[test]

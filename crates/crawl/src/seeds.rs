@@ -13,6 +13,18 @@ use crate::error::Result;
 /// Name of the frontier's note with the failure of a seed.
 const NOTE: &str = "seed-failed";
 
+/// Name of the frontier's note with the URL on another site to which a seed redirects.
+const ELSEWHERE: &str = "seed-elsewhere";
+
+/// A seed that redirects to another site. Only this page of the site is fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedElsewhere {
+    /// The URL of the seed.
+    pub url: String,
+    /// The URL on the other site.
+    pub to: String,
+}
+
 /// A seed that was not fetched, or whose page was not used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedSeed {
@@ -39,11 +51,24 @@ impl FailedSeed {
     }
 }
 
+/// What a summary says about the seeds.
+#[derive(Debug, Default)]
+pub(crate) struct AboutSeeds {
+    pub(crate) failed: Vec<FailedSeed>,
+    pub(crate) elsewhere: Vec<SeedElsewhere>,
+    /// Number of seeds that are forgotten, or whose host is.
+    pub(crate) forgotten: u64,
+    /// Number of pages that were removed.
+    pub(crate) forgotten_pages: u64,
+}
+
 /// The seeds of a crawl, and where they moved to.
 #[derive(Debug, Default)]
 pub(crate) struct Seeds {
     all: HashSet<String>,
     failed: BTreeMap<String, FailedSeed>,
+    /// Where seeds lead on other sites.
+    elsewhere: BTreeMap<String, String>,
     /// Those that this run requests again, or that failed in it.
     retried: HashSet<String>,
 }
@@ -70,10 +95,14 @@ impl Seeds {
 
     /// Adds a seed, or the URL that it moved to in an earlier run, with its failure.
     pub(crate) fn recall(&mut self, frontier: &dyn Frontier, url: &Url) -> Result<()> {
-        if self.all.insert(url.to_string())
-            && let Some(failed) = failure_of(frontier, url.as_str())?
-        {
-            self.failed.insert(failed.url.clone(), failed);
+        if self.all.insert(url.to_string()) {
+            if let Some(failed) = failure_of(frontier, url.as_str())? {
+                self.failed.insert(failed.url.clone(), failed);
+            }
+            let to = frontier.note_of(url.as_str(), ELSEWHERE)?.unwrap_or_default();
+            if let Some(to) = String::from_utf8(to).ok().filter(|to| !to.is_empty()) {
+                self.elsewhere.insert(url.to_string(), to);
+            }
         }
         Ok(())
     }
@@ -87,8 +116,23 @@ impl Seeds {
         self.all.contains(url)
     }
 
+    /// Returns what a summary says about the seeds.
+    pub(crate) fn about(&self, decisions: &Decisions, most: usize) -> AboutSeeds {
+        AboutSeeds {
+            failed: self.failed.values().take(most).cloned().collect(),
+            elsewhere: self
+                .elsewhere
+                .iter()
+                .take(most)
+                .map(|(url, to)| SeedElsewhere { url: url.clone(), to: to.clone() })
+                .collect(),
+            forgotten: self.forgotten(decisions),
+            forgotten_pages: decisions.removed_pages(),
+        }
+    }
+
     /// Returns the number of seeds that are forgotten, or whose host is.
-    pub(crate) fn forgotten(&self, decisions: &Decisions) -> u64 {
+    fn forgotten(&self, decisions: &Decisions) -> u64 {
         let is_forgotten = |seed: &&String| {
             let host = Url::parse(seed).map(|url| host_key(&url)).unwrap_or_default();
             decisions.forgotten(seed, &host)
@@ -128,15 +172,24 @@ impl Seeds {
         self.retried.insert(line.url.clone());
     }
 
+    /// Records to which URL on another site a seed redirects now, if it does.
+    pub(crate) fn leads(&mut self, frontier: &dyn Frontier, url: &str, to: Option<&Url>) {
+        let to = to.map(Url::to_string);
+        if self.elsewhere.get(url) == to.as_ref() {
+            return;
+        }
+        frontier.note(url, ELSEWHERE, to.clone().unwrap_or_default().into_bytes());
+        match to {
+            Some(to) => self.elsewhere.insert(url.to_owned(), to),
+            None => self.elsewhere.remove(url),
+        };
+    }
+
     /// Removes the failure of a seed whose page was fetched.
     pub(crate) fn fetched(&mut self, frontier: &dyn Frontier, url: &str) {
+        self.leads(frontier, url, None);
         if self.failed.remove(url).is_some() {
             frontier.note(url, NOTE, Vec::new());
         }
-    }
-
-    /// Returns the seeds that failed, in the order of their URLs, at most `most`.
-    pub(crate) fn failures(&self, most: usize) -> Vec<FailedSeed> {
-        self.failed.values().take(most).cloned().collect()
     }
 }

@@ -9,7 +9,7 @@ use hapax_data::SkipReason;
 use hapax_frontier::{Counts, Frontier};
 use serde::{Deserialize, Serialize};
 
-use super::seeds::FailedSeed;
+use super::seeds::{AboutSeeds, FailedSeed, SeedElsewhere};
 use super::stats::Stats;
 use hapax_data::LogCounts;
 use hapax_data::PageCounts;
@@ -106,6 +106,9 @@ pub struct Summary {
     /// Seeds that were not fetched, or whose page was not used: the first 100 by URL.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_seeds: Vec<FailedSeed>,
+    /// Seeds that redirect to another site, of which one page is fetched: the first 100 by URL.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seeds_elsewhere: Vec<SeedElsewhere>,
     /// Number of seeds that are not requested because `crawl forget` removed them or their host.
     #[serde(skip_serializing_if = "is_zero")]
     pub forgotten_seeds: u64,
@@ -228,6 +231,7 @@ impl Summary {
             responses: stats.answers.load(Relaxed),
             data: data.display().to_string(),
             failed_seeds: Vec::new(),
+            seeds_elsewhere: Vec::new(),
             forgotten_seeds: 0,
             forgotten_pages: 0,
             hosts: Vec::new(),
@@ -248,6 +252,13 @@ impl Summary {
         Self::new(stats, Counts::default(), stop, elapsed, data)
     }
 
+    pub(crate) fn name_seeds(&mut self, seeds: AboutSeeds) {
+        self.failed_seeds = seeds.failed;
+        self.seeds_elsewhere = seeds.elsewhere;
+        self.forgotten_seeds = seeds.forgotten;
+        self.forgotten_pages = seeds.forgotten_pages;
+    }
+
     /// Merges the summaries of two data directories. Workers of one crawl share queues: numbers of URLs are not
     /// added.
     pub fn and(mut self, other: Self, one_crawl: bool) -> Self {
@@ -264,6 +275,8 @@ impl Summary {
         self.responses += other.responses;
         self.failed_seeds.extend(other.failed_seeds);
         self.failed_seeds.truncate(Self::FAILED_SEEDS);
+        self.seeds_elsewhere.extend(other.seeds_elsewhere);
+        self.seeds_elsewhere.truncate(Self::FAILED_SEEDS);
         self.forgotten_seeds = both(self.forgotten_seeds, other.forgotten_seeds);
         self.forgotten_pages = both(self.forgotten_pages, other.forgotten_pages);
         self.complete = (self.time.is_empty() || self.complete) && other.complete;

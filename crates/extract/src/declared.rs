@@ -52,6 +52,8 @@ pub(crate) struct Declared {
     pub(crate) robots: Vec<String>,
     pub(crate) refresh: Option<String>,
     pub(crate) reservations: Vec<String>,
+    /// Addresses of licences (RSL), as written.
+    pub(crate) licences: Vec<String>,
 }
 
 impl Declared {
@@ -113,8 +115,9 @@ impl Declared {
         let mut words = rel.split_ascii_whitespace();
         if words.clone().any(|word| word == "license") && attribute("type").is_some_and(is_rsl) {
             let href = attribute("href").unwrap_or_default().trim();
-            let end = href.floor_char_boundary(limits.max_url_bytes);
-            self.reserve(&format!("rsl: {}", href.get(..end).unwrap_or_default()));
+            if self.licences.len() < MAX_RESERVATIONS && href.len() <= limits.max_url_bytes {
+                self.licences.push(href.to_owned());
+            }
         }
         if words.clone().any(|word| word == "canonical") {
             if self.canonical.is_none() {

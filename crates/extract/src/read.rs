@@ -215,6 +215,18 @@ fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
     base.unwrap_or_else(|| url.clone())
 }
 
+/// Returns what the tags reserve, with the absolute addresses of licences, each once.
+fn reservations(declared: &Declared, base: &Url, encoding: &'static Encoding) -> Vec<String> {
+    let mut all = declared.reservations.clone();
+    let licences = declared.licences.iter().filter_map(|href| join_in(base, href, encoding));
+    for licence in licences.map(|url| format!("rsl: {url}")) {
+        if !all.contains(&licence) {
+            all.push(licence);
+        }
+    }
+    all
+}
+
 /// Returns a document without text from the declarations of a page.
 fn declare(
     base: &Url,
@@ -245,7 +257,7 @@ fn declare(
         blocks: Vec::new(),
         links,
         links_left_out,
-        reservations: declared.reservations.clone(),
+        reservations: reservations(&declared, base, encoding),
         images: Vec::new(),
         canonical: declared
             .canonical

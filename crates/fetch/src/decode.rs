@@ -117,8 +117,12 @@ pub(crate) fn is_complete_gzip(raw: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the beginning of a body has no control characters except white space.
+/// Returns whether the beginning of a body has no control characters except white space, or the byte order mark of
+/// UTF-16.
 fn is_text(body: &[u8]) -> bool {
+    if body.starts_with(&[0xFF, 0xFE]) || body.starts_with(&[0xFE, 0xFF]) {
+        return true;
+    }
     let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     !body.is_empty() && !body.iter().take(LOOKED_AT).any(control)
 }

@@ -29,49 +29,66 @@ pub fn robots_directives<'a>(value: &'a str, agent: &'a str) -> impl Iterator<It
     })
 }
 
-/// Returns whether a link is about the page at `url`. An `anchor` names another resource (RFC 8288, section 3.2).
-fn is_about(url: &Url, parameters: &str) -> bool {
-    parameters.split(';').all(|parameter| {
-        let (name, value) = parameter.split_once('=').unwrap_or_default();
-        let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
-        !name.trim().eq_ignore_ascii_case("anchor")
-            || url.join(value).is_ok_and(|anchor| anchor == *url)
-    })
+/// The media type of Really Simple Licensing (RSL 1.0).
+const RSL: &str = "application/rsl+xml";
+
+/// A link of a header `Link` (RFC 8288, section 3).
+#[derive(Clone, Copy, Debug, Default)]
+struct WebLink<'a> {
+    href: &'a str,
+    rel: &'a str,
+    media_type: Option<&'a str>,
+}
+
+impl<'a> WebLink<'a> {
+    /// Returns the links about the page at `url`. An `anchor` names another resource (section 3.2).
+    fn all(value: &'a str, url: &'a Url) -> impl Iterator<Item = Self> {
+        value.split('<').skip(1).filter_map(move |link| {
+            let (href, parameters) = link.split_once('>')?;
+            let mut link = Self { href: href.trim(), ..Self::default() };
+            for parameter in parameters.split(';') {
+                let (name, value) = parameter.split_once('=').unwrap_or_default();
+                let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "rel" => link.rel = value,
+                    "type" => link.media_type = Some(value),
+                    "anchor" if !url.join(value).is_ok_and(|anchor| anchor == *url) => return None,
+                    _ => {}
+                }
+            }
+            Some(link)
+        })
+    }
+
+    fn is(&self, relation: &str) -> bool {
+        self.rel.split_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
+    }
 }
 
 /// Returns the target of `Link: <URL>; rel="canonical"` (RFC 8288) of the page at `url`.
-pub fn canonical_link<'a>(value: &'a str, url: &Url) -> Option<&'a str> {
-    value.split('<').skip(1).find_map(|link| {
-        let (href, parameters) = link.split_once('>')?;
-        let canonical = parameters.split(';').any(|parameter| {
-            let (name, value) = parameter.split_once('=').unwrap_or_default();
-            let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
-            name.trim().eq_ignore_ascii_case("rel")
-                && value.split_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
-        });
-        (canonical && is_about(url, parameters)).then_some(href.trim())
-    })
+pub fn canonical_link<'a>(value: &'a str, url: &'a Url) -> Option<&'a str> {
+    WebLink::all(value, url).find(|link| link.is("canonical")).map(|link| link.href)
 }
 
 /// Returns the targets of `Link: <URL>; rel="alternate"` (RFC 8288) of the page at `url`, such as other languages. Skips
 /// types other than HTML, such as feeds.
 pub fn alternate_links<'a>(value: &'a str, url: &'a Url) -> impl Iterator<Item = &'a str> {
-    value.split('<').skip(1).filter_map(move |link| {
-        let (href, parameters) = link.split_once('>')?;
-        let (mut is_alternate, mut is_page) = (false, true);
-        for parameter in parameters.split(';') {
-            let (name, value) = parameter.split_once('=').unwrap_or_default();
-            let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
-            let name = name.trim();
-            if name.eq_ignore_ascii_case("rel") {
-                let mut words = value.split_whitespace();
-                is_alternate = words.any(|word| word.eq_ignore_ascii_case("alternate"));
-            } else if name.eq_ignore_ascii_case("type") {
-                is_page = value.to_ascii_lowercase().contains("html");
-            }
-        }
-        (is_alternate && is_page && is_about(url, parameters)).then_some(href.trim())
-    })
+    let is_page = |link: &WebLink<'_>| {
+        link.media_type.is_none_or(|media_type| media_type.to_ascii_lowercase().contains("html"))
+    };
+    WebLink::all(value, url)
+        .filter(move |link| link.is("alternate") && is_page(link))
+        .map(|link| link.href)
+}
+
+/// Returns the targets of `Link: <URL>; rel="license"; type="application/rsl+xml"` (RSL 1.0) of the page at `url`.
+pub fn rsl_links<'a>(value: &'a str, url: &'a Url) -> impl Iterator<Item = &'a str> {
+    let is_rsl = |link: &WebLink<'_>| {
+        link.media_type.is_some_and(|media_type| media_type.eq_ignore_ascii_case(RSL))
+    };
+    WebLink::all(value, url)
+        .filter(move |link| link.is("license") && is_rsl(link))
+        .map(|link| link.href)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub use content_type::content_type;
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};
 pub use error::{Error, Exceeded, Kind};
 pub use guard::AddressGuard;
-pub use headers::{alternate_links, canonical_link, robots_directives};
+pub use headers::{alternate_links, canonical_link, robots_directives, rsl_links};
 pub use http::{HttpParts, http_parts};
 pub use limits::{Limits, MAX_TDMREP};
 pub use response::{Response, header_text, one_line};

@@ -19,6 +19,9 @@ pub const MAX_ROBOTS_REDIRECTS: u32 = 5;
 /// Default pause before each redirect of a robots.txt.
 pub const ROBOTS_PAUSE: Duration = Duration::from_secs(1);
 
+/// Begin of a reservation by a licence.
+const RSL: &str = "rsl: ";
+
 /// The rules of one host for one robot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Robots {
@@ -27,7 +30,8 @@ pub struct Robots {
     pub crawl_delay: Option<Duration>,
     /// URLs of sitemaps, as written.
     pub sitemaps: Vec<String>,
-    /// Rights that the group reserves (Content-Signal), or the host (RSL): `content-signal: ai-train=no`, `rsl: URL`.
+    /// Rights that the group reserves (Content-Signal), or the host (RSL): `content-signal: ai-train=no`, `rsl: URL`
+    /// with the URL as written.
     pub reservations: Vec<String>,
     /// Query parameters that do not change the page, and the path prefix where this holds (Clean-param).
     clean: Vec<(Vec<String>, String)>,
@@ -70,6 +74,16 @@ impl Unreachable {
 }
 
 impl Robots {
+    /// Returns the reservations with the absolute addresses of licences, for a page of the host.
+    pub fn reservations_at(&self, page: &Url) -> Vec<String> {
+        let file = page.join("/robots.txt").ok();
+        let absolute = |reservation: &String| {
+            let url = reservation.strip_prefix(RSL).and_then(|url| file.as_ref()?.join(url).ok());
+            url.map_or_else(|| reservation.clone(), |url| format!("{RSL}{url}"))
+        };
+        self.reservations.iter().map(absolute).collect()
+    }
+
     /// Parses a robots.txt for the robot with the product token of `agent`.
     ///
     /// Merges all groups that name the agent; if no group does, those of `*` (RFC 9309, 2.2.1).
@@ -129,7 +143,7 @@ impl Robots {
                 }
                 // RSL 1.0: the licence of the whole host.
                 "license" if !value.is_empty() && licenses.len() < MAX_RESERVATIONS => {
-                    licenses.push(format!("rsl: {value}"));
+                    licenses.push(format!("{RSL}{value}"));
                 }
                 "sitemap" | "site-map" if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS => {
                     sitemaps.push(value.to_owned());

@@ -401,8 +401,15 @@ impl Committer {
         let mut line = line.clone();
         if let Some(frontier) = &self.frontier {
             let again = line.again.unwrap_or_else(|| line.reason.again());
-            let by_every_run = again == Again::Recrawl && self.seeds.holds(&line.url);
-            line.again = Some(if by_every_run { Again::Seed } else { again });
+            // Workers of a cluster request no failed seed again, and neither recrawl nor retry.
+            let by_every_run = again == Again::Recrawl
+                && !line.reason.uses_the_page()
+                && self.seeds.holds(&line.url);
+            line.again = Some(match by_every_run {
+                true if self.is_shared() => Again::Never,
+                true => Again::Seed,
+                false => again,
+            });
             if line.from.is_empty() && line.count.is_none() {
                 line.from = self.inlinks(&line.url)?;
             }

@@ -80,7 +80,7 @@ impl Writer {
         if reasons.is_empty() {
             return Ok(());
         }
-        let mut queued = 0u64;
+        let (mut queued, mut used) = (0u64, 0u64);
         let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
             Ok(log) => std::io::BufReader::new(log),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -110,13 +110,21 @@ impl Writer {
                 (Some(SitemapPart::TooDeep), _) => {}
                 // These pages were used.
                 (None, SkipReason::Links) => self.links_were_left_out(&url)?,
-                (None, SkipReason::CutShort) => self.request_whole(&url),
+                (None, SkipReason::CutShort) => {
+                    used += 1;
+                    self.request_whole(&url);
+                }
                 (None, _) => queued += u64::from(self.take_back(&url, skipped.depth)?),
             }
             if queued >= AGAIN {
                 queued = 0;
                 self.committer.commit(false)?;
             }
+        }
+        if used > 0 && !self.committer.look.on {
+            tracing::warn!(
+                "{used} pages ended early or were cut, but are used: only --recrawl requests them again"
+            );
         }
         Ok(())
     }

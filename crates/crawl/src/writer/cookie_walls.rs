@@ -23,6 +23,10 @@ impl CookieWalls {
         Self { keeps_cookies, ..Self::default() }
     }
 
+    pub(super) const fn keeps_cookies(&self) -> bool {
+        self.keeps_cookies
+    }
+
     pub(crate) fn set_cookie(&mut self, url: &str) {
         if self.setters.len() < MAX_URLS {
             self.setters.insert(url_key(url));

@@ -10,6 +10,7 @@ mod ended;
 mod failed_seeds;
 mod lists;
 mod redirects;
+mod refresh;
 mod sitemaps;
 
 use std::collections::BTreeSet;
@@ -22,7 +23,6 @@ use crate::blank::BlankPages;
 use crate::error::Result;
 use hapax_data::{Limit, SkipCause, SkipReason};
 use hapax_frontier::{End, Entry, EntryKind, Frontier, Lease, LeaseCounts};
-use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
 
@@ -39,7 +39,7 @@ use crate::page::PageWork;
 use crate::patterns::Patterns;
 use crate::removed::RemovedParameters;
 use crate::rules::Rules;
-use crate::seeds::FailedSeed;
+use crate::seeds::AboutSeeds;
 use crate::sitemap_origin::SitemapOrigin;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
@@ -48,6 +48,7 @@ use crate::visits::Seen;
 
 pub(crate) use self::cookie_walls::CookieWalls;
 pub(crate) use self::due::is_daily;
+use self::refresh::COOKIE_WALL;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -90,12 +91,9 @@ pub(crate) struct Ended {
     pub(crate) elapsed: Duration,
     /// Whether a seed was ever fetched for this data directory; `None` if unknown.
     pub(crate) seed_fetched: Option<bool>,
-    pub(crate) failed_seeds: Vec<FailedSeed>,
-    /// Number of seeds that are forgotten.
-    pub(crate) forgotten_seeds: u64,
+    pub(crate) seeds: AboutSeeds,
     /// The search for parts of pages was stopped.
     pub(crate) parts_stopped: bool,
-    pub(crate) forgotten_pages: u64,
 }
 
 /// End of the log line of a page that is gone once.
@@ -109,8 +107,6 @@ const SPOOL_EVERY: Duration = Duration::from_millis(500);
 const MESSAGES_PER_TURN: usize = 64;
 /// Pages of a host before the crawl requests one that does not exist.
 const PROBE_AFTER: u64 = 10;
-/// Maximum number of words of a page whose meta refresh counts as a redirect.
-const STUB_WORDS: u32 = 50;
 
 /// Returns whether a page was requested and the server answered.
 fn is_answer(lease: &Lease, result: &LeaseResult) -> bool {
@@ -186,9 +182,7 @@ impl Writer {
         }
         let mut summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
         summary.shared = self.committer.is_shared();
-        summary.failed_seeds = self.committer.seeds.failures(Summary::FAILED_SEEDS);
-        summary.forgotten_seeds = self.committer.seeds.forgotten(self.committer.decisions());
-        summary.forgotten_pages = self.committer.decisions().removed_pages();
+        summary.name_seeds(self.committer.about_seeds());
         if !summary.shared {
             summary.name_hosts(&self.stats, &*self.frontier);
         }
@@ -220,10 +214,8 @@ impl Writer {
                     let ended = Ended {
                         elapsed: self.committer.elapsed(),
                         seed_fetched: self.committer.run.seed_fetched,
-                        failed_seeds: self.committer.seeds.failures(Summary::FAILED_SEEDS),
-                        forgotten_seeds: self.committer.seeds.forgotten(self.committer.decisions()),
+                        seeds: self.committer.about_seeds(),
                         parts_stopped,
-                        forgotten_pages: self.committer.decisions().removed_pages(),
                     };
                     self.committer.close()?;
                     Ok(ended)
@@ -458,6 +450,9 @@ impl Writer {
             self.committer.unused(&page);
             return Ok(End::Done);
         }
+        if self.is_cookie_wall(&page) {
+            return self.leads_back(lease, COOKIE_WALL);
+        }
         self.committer.seeds.fetched(&*self.frontier, page.url.as_str());
         if let Some(target) = self.meta_refresh_target(&page).cloned() {
             return self.redirected(lease, &target, true);
@@ -563,14 +558,6 @@ impl Writer {
             self.frontier.push(Entry::page(url, entry.depth).from_page(&page.url))?;
         }
         Ok(())
-    }
-
-    /// Returns the target of a meta refresh if the page is a stub, whatever its status. A longer page counts as a
-    /// page.
-    fn meta_refresh_target<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
-        let target = page.document.refresh.as_ref()?;
-        let other = normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url);
-        (other && page.evidence.comparison_text.features.tokens <= STUB_WORDS).then_some(target)
     }
 
     /// Returns whether a page looks like its host's answer to a missing one, and another such page is kept. False for

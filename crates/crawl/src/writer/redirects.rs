@@ -68,7 +68,7 @@ impl Writer {
     }
 
     /// Logs a redirect that leads to no page. The next recrawl requests the URL again.
-    fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<End> {
+    pub(super) fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<End> {
         self.end_former_alias(&lease.entry.url, None)?;
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);
@@ -99,6 +99,7 @@ impl Writer {
                      site, add this URL to the seeds",
                     from.url
                 );
+                self.committer.seeds.leads(&*self.frontier, from.url.as_str(), Some(&url));
                 self.committer.seeds.add(&url);
                 self.seeds.insert(url.clone());
                 let depth = from.depth;
@@ -110,6 +111,7 @@ impl Writer {
         }
         if from_seed {
             // A moved seed extends the scope: http://x to https://www.x.
+            self.committer.seeds.leads(&*self.frontier, from.url.as_str(), None);
             self.rules.seed_moved(target);
             if let Ok(normal) = normalize(target, &self.rules.limits) {
                 self.committer.seeds.add(&normal);

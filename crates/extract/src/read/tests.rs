@@ -557,7 +557,13 @@ fn reservations_of_a_page_are_recorded_once() {
     let found = read(page).reservations;
     assert_eq!(
         found,
-        ["noai", "noimageai", "tdm-reservation: 1", "rsl: /l.xml", "rsl: in the page"]
+        [
+            "noai",
+            "noimageai",
+            "tdm-reservation: 1",
+            "rsl: in the page",
+            "rsl: http://a.example/l.xml"
+        ]
     );
     assert!(read("<meta name=tdm-reservation content=0><p>text").reservations.is_empty());
 }

@@ -323,6 +323,10 @@ fn reservations_are_those_of_the_group_and_licences_those_of_the_host() {
     let license = "rsl: https://a.example/license.xml";
     assert_eq!(of("hapax"), ["content-signal: ai-train=no", license]);
     assert_eq!(of("other"), ["content-signal: ai-input=no", license]);
+    let page = Url::parse("http://b.example:8080/dir/page").unwrap();
+    let relative =
+        Robots::parse(b"License: /l.xml\nLicense: https://a.example/license.xml", "hapax");
+    assert_eq!(relative.reservations_at(&page), ["rsl: http://b.example:8080/l.xml", license]);
     let many = "User-agent: *\n".to_owned() + &"Content-Signal: x=no\n".repeat(100);
     assert_eq!(Robots::parse(many.as_bytes(), "hapax").reservations.len(), 16);
     assert_eq!(
