@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+use hapax_frontier::{DiskFrontier, Frontier, Options};
+
 use crate::helpers::article;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
@@ -422,4 +424,41 @@ fn the_longest_waits_that_are_kept_are_settings() {
     let flags = ["--max-crawl-delay", "1s", "--max-retry-after", "4s"];
     long.crawl(&[server.url("/busy")], &flags);
     assert_eq!((server.asked().len(), reasons(&long, "retry-after")), (1, 1), "once, and no wait");
+}
+
+/// A version of before encoded each query in UTF-8: what it knows is not requested again in the charset of the page.
+#[test]
+fn a_page_with_a_query_that_a_version_of_before_knew_is_not_requested_again() {
+    let site = || {
+        site(|path, _| match path {
+            "/" => linking(1, &["/page?q=caf\u{e9}"]),
+            "/latin" => {
+                let body = format!("<h1>Old</h1><p>{}</p><a href='/page?q=caf", prose(2, 10));
+                let body = [body.as_bytes(), b"\xe9'>on</a>"].concat();
+                let headers = "Content-Type: text/html; charset=windows-1252\r\n".to_owned();
+                Page { headers, body, ..html("") }
+            }
+            _ if path.starts_with("/page") => article(3),
+            _ => missing(),
+        })
+        .0
+    };
+    let asked = |server: &Server| server.asked().contains(&"/page?q=caf%E9".to_owned());
+    let (bench, server) = (Bench::new(), site());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    // Its position did not say how queries were encoded.
+    let frontier = DiskFrontier::open(&bench.data().join("frontier"), Options::default()).unwrap();
+    let mut position: serde_json::Value =
+        serde_json::from_slice(&frontier.payload().unwrap()).unwrap();
+    assert_eq!(position.as_object_mut().unwrap().remove("utf8_queries"), Some(false.into()));
+    frontier.commit(position.to_string().as_bytes()).unwrap();
+    drop(frontier);
+    for _ in 0..2 {
+        assert_eq!(code(&bench.crawl(&[server.url("/latin")], &[])), 0);
+        assert!(server.asked().contains(&"/page?q=caf%C3%A9".to_owned()) && !asked(&server));
+    }
+    // A directory of this version knows that the two are different URLs.
+    let (bench, server) = (Bench::new(), site());
+    assert_eq!(code(&bench.crawl(&[server.url("/"), server.url("/latin")], &[])), 0);
+    assert!(asked(&server), "{:?}", server.asked());
 }

@@ -90,6 +90,8 @@ pub struct SkipPosition {
     pub rules: String,
     /// Whether a seed was fetched; `None` in a position of an earlier version.
     pub seed_fetched: Option<bool>,
+    /// Whether a version that encoded the queries of all links in UTF-8 has found some; `None` in its positions.
+    pub utf8_queries: Option<bool>,
 }
 
 impl SkipPosition {
@@ -99,7 +101,11 @@ impl SkipPosition {
     /// [`Error::Damaged`].
     pub fn read(payload: &[u8]) -> Result<Self> {
         if payload.is_empty() {
-            return Ok(Self { seed_fetched: Some(false), ..Self::default() });
+            return Ok(Self {
+                seed_fetched: Some(false),
+                utf8_queries: Some(false),
+                ..Self::default()
+            });
         }
         read_position(payload).map_err(|error| match error {
             Error::Damaged(what) => Error::Damaged(format!("frontier/: {what}")),

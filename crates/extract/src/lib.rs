@@ -60,6 +60,7 @@ mod votes;
 mod words;
 mod wrap;
 
+pub use addresses::utf8_query;
 pub use charset::CharsetSource;
 pub use declared::{is_reservation, robots_words};
 pub use dictionary::jieba;

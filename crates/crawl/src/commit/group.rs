@@ -138,6 +138,7 @@ impl Committer {
             looked_at_before: if recrawl { self.look.fetched_before } else { 0 },
             rules: self.run.rules.clone(),
             seed_fetched: self.run.seed_fetched,
+            utf8_queries: Some(self.run.utf8_queries),
         };
         Ok(frontier.commit(&serde_json::to_vec(&position)?)?)
     }

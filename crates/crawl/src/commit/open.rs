@@ -83,6 +83,7 @@ impl Committer {
             run: Run {
                 moved_seeds: skips.moved_seeds,
                 seed_fetched: skips.seed_fetched,
+                utf8_queries: skips.utf8_queries != Some(false),
                 rules: skips.rules,
                 finished: skips.finished,
                 before: Duration::from_millis(skips.elapsed_ms),

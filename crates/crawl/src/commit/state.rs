@@ -81,6 +81,8 @@ pub(crate) struct Run {
     pub(crate) moved_seeds: Vec<String>,
     /// Whether the page of a seed was fetched, if known.
     pub(crate) seed_fetched: Option<bool>,
+    /// Whether an earlier version may have found URLs with the query in UTF-8.
+    pub(crate) utf8_queries: bool,
     /// The rules by which URLs were refused.
     pub(crate) rules: String,
     /// Whether nothing was left to do at the last commit.

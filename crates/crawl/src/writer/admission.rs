@@ -3,8 +3,9 @@
 use std::time::SystemTime;
 
 use hapax_data::{SkipReason, Skipped};
+use hapax_extract::utf8_query;
 use hapax_frontier::Entry;
-use hapax_url::{Applied, host_key, url_key};
+use hapax_url::{Applied, host_key, normalize, url_key};
 use hapax_warc::format_time;
 use url::Url;
 
@@ -13,6 +14,7 @@ use crate::admission::{Admission, Skip};
 use crate::admit::{Knowledge, Stage, admit};
 use crate::commit::Outcome;
 use crate::error::{Error, Result};
+use crate::page::PageWork;
 use crate::patterns::MIN_HOST_PAGES;
 use crate::rules::Rules;
 use crate::url_rules::OfHost;
@@ -174,6 +176,17 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether a link is known with its query in UTF-8, from a version that ignored the charset of the page.
+    pub(super) fn is_known_in_utf8(&self, page: &PageWork, link: &Url) -> Result<bool> {
+        if !self.committer.run.utf8_queries {
+            return Ok(false);
+        }
+        let Some(before) = utf8_query(link, page.document.charset) else { return Ok(false) };
+        let normal = |url: &Url| normalize(url, &self.rules.limits);
+        let (Ok(now), Ok(before)) = (normal(link), normal(&before)) else { return Ok(false) };
+        Ok(!self.frontier.knows(now.as_str())? && self.frontier.knows(before.as_str())?)
     }
 
     fn rule_given_up(&mut self, page: &Url) {

@@ -541,18 +541,24 @@ impl Writer {
                 if is_enough && self.calendars.leaves_out(page, &link.url) {
                     continue;
                 }
+                if self.is_known_in_utf8(page, &link.url)? {
+                    continue;
+                }
                 match link.nofollow {
                     false => self.push(&link.url, depth, 0)?,
                     true => self.record_nofollow(&link.url, depth, &page.url)?,
                 }
             }
-            if let Some(next) = &page.document.refresh {
+            if let Some(next) = &page.document.refresh
+                && !self.is_known_in_utf8(page, next)?
+            {
                 self.push(next, depth, 0)?;
             }
             self.dropped.source = None;
         }
         // A canonical URL outside the scope is not followed.
         if let Some(canonical) = &page.document.canonical
+            && !self.is_known_in_utf8(page, canonical)?
             && let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth)
         {
             self.frontier.push(Entry::page(url, entry.depth).from_page(&page.url))?;
