@@ -134,7 +134,12 @@ fn pages_without_an_archive_are_flat_and_the_export_says_so() {
         "{err}"
     );
     let page = read(&notes, "a.example/1.md");
-    assert!(page.contains("note: \"flat text: the archive has no copy of this page\"\n"), "{page}");
+    assert!(
+        page.contains(
+            "note: \"flat text: the archive has no copy of this page that can be read\"\n"
+        ),
+        "{page}"
+    );
     assert!(page.contains("How it is done") && !page.contains("## How it is done"), "{page}");
 
     // An archive that somebody removed.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::helpers::{article, web};
-use crate::support::{Bench, Page, Server, code, crawl, html, missing, prose, text};
+use crate::support::{Bench, Page, Server, code, crawl, html, json_lines, missing, prose, text};
 
 #[test]
 fn a_recrawl_asks_only_for_what_has_changed() {
@@ -51,13 +51,37 @@ fn a_recrawl_asks_only_for_what_has_changed() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
     assert_eq!(server.asked().len(), before);
 
+    let seen = || -> HashMap<String, [String; 3]> {
+        let rows = json_lines(bench.run(&["export"]).as_bytes());
+        let times = |row: &serde_json::Value| {
+            ["fetched", "first_seen", "last_seen"]
+                .map(|name| row[name].as_str().unwrap().to_owned())
+        };
+        let path =
+            |row: &serde_json::Value| row["url"].as_str().unwrap().replace(&server.url(""), "");
+        rows.iter().map(|row| (path(row), times(row))).collect()
+    };
+    let first = seen();
     version.store(2, SeqCst);
+    // Times have seconds.
+    std::thread::sleep(Duration::from_millis(2_100));
     let output = bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let mut again = server.asked()[before..].to_vec();
     again.sort();
     assert_eq!(again, ["/", "/changing", "/plain", "/same", "/twin"]);
     assert_eq!(bench.summary()["pages"]["unchanged"], 4, "{}", bench.summary());
+    // Sightings: an unchanged page now, and the address of a changed one since its first fetch.
+    let again = seen();
+    for (path, [fetched, first_seen, last_seen]) in &again {
+        let before = first.get(path);
+        if path == "/changing" {
+            assert!(first_seen < fetched && fetched == last_seen, "{first_seen} {fetched}");
+        } else if let Some([fetched_before, first_before, last_before]) = before {
+            assert_eq!((fetched, first_seen), (fetched_before, first_before), "{path}");
+            assert!(last_seen > last_before, "{path}: {last_seen} {last_before}");
+        }
+    }
     // The new text is found once; the old one only under its copy.
     let found = |query: &str| {
         let hits = bench.run(&["search", query, "--json", "--limit", "20"]);

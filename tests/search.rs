@@ -56,7 +56,8 @@ fn a_search_is_restricted_to_hosts_sites_languages_and_times_and_continued() {
     let both = search(&[]);
     assert_eq!(both.len(), 2, "{both:?}");
     assert_eq!(search(&["--host", &host]), both);
-    assert_eq!(search(&["--host", "127.0.0.1"]), [""; 0]);
+    assert_eq!(search(&["--host", "127.0.0.1"]), both, "all ports, as in an export");
+    assert_eq!(search(&["--host", "127.0.0.1:80"]), [""; 0]);
     assert_eq!(search(&["--site", &host]), both, "an address with its port is a site");
     assert_eq!(search(&["--language", "en"]), both);
     assert_eq!(search(&["--language", "zh"]), [""; 0]);
@@ -65,6 +66,10 @@ fn a_search_is_restricted_to_hosts_sites_languages_and_times_and_continued() {
     assert_eq!(search(&["--limit", "1"]), both[..1]);
     assert_eq!(search(&["--limit", "1", "--offset", "1"]), both[1..]);
     assert!(bench.run(&["search", "chapter", "--offset", "1"]).contains("  2  Chapter"));
+    let mut command = crawl();
+    command.args(["search", "headline:chapter", "--data"]).arg(bench.data());
+    let unknown = text(&command.output().unwrap().stderr);
+    assert!(unknown.contains("no field headline") && unknown.contains("title, text"), "{unknown}");
     let mut command = crawl();
     command.args(["search", "x", "--after", "soon", "--data"]).arg(bench.data());
     let wrong = command.output().unwrap();

@@ -448,8 +448,8 @@ impl Judge {
     }
 }
 
-/// Returns whether a page was fetched after a line that says why it was not.
+/// Returns whether a page was fetched after a line that says why it was not, or in the same second.
 fn is_cured(line: &Skipped, record: &Record) -> bool {
     let fetched = UNIX_EPOCH.checked_add(Duration::from_secs(record.time));
-    !line.reason.uses_the_page() && fetched.is_some_and(|time| line.time < format_time(time))
+    !line.reason.uses_the_page() && fetched.is_some_and(|time| line.time <= format_time(time))
 }

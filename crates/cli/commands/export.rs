@@ -50,7 +50,7 @@ fn export(args: &ExportArgs, common: &Common, stop: &Arc<AtomicBool>) -> Result<
     }
     let corpus = Corpus::new(&dirs)?;
     if args.format == ExportFormat::Wacz {
-        return wacz(args, &corpus);
+        return wacz(args, common, &corpus);
     }
     let is_filtered = !filter.is_empty();
     let export = Export::new(&corpus, filter, clean && !args.discards)?;
@@ -143,9 +143,11 @@ fn bar(common: &Common, args: &ExportArgs, corpus: &Corpus<'_>) -> Option<Progre
         true => corpus.heads().iter().map(|heads| heads.rows.discarded().count() as u64).sum(),
         false => corpus.len(),
     };
-    let style =
-        ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} pages, {eta} left");
-    let style = style.ok().filter(|_| !hidden)?;
+    let style = match args.format {
+        ExportFormat::Wacz => "{bar:30} {bytes} of {total_bytes}, {eta} left",
+        _ => "{bar:30} {human_pos} of {human_len} pages, {eta} left",
+    };
+    let style = ProgressStyle::with_template(style).ok().filter(|_| !hidden)?;
     Some(ProgressBar::new(total).with_style(style))
 }
 
@@ -159,7 +161,7 @@ fn write_files(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)
     }
     if counts.flat > 0 {
         line.push_str(&format!(
-            "\ncrawl: {} without headings, lists and links: the archive has no copy (--no-warc, or removed from pages/)",
+            "\ncrawl: {} without headings, lists and links: the archive has no copy that can be read (--no-warc, removed from pages/, or damaged: crawl check)",
             counted(counts.flat, "page")
         ));
     }
@@ -167,14 +169,34 @@ fn write_files(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)
     Ok(counts.pages > 0)
 }
 
+/// The most damaged records to name.
+const DAMAGE_SHOWN: usize = 10;
+
 /// Packs the whole archive into one file.
-fn wacz(args: &ExportArgs, corpus: &Corpus<'_>) -> Result<u8> {
+fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return Err(coded(USAGE, "--format wacz writes one file: name it with --to"));
     };
     let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
-    let (file, counts) = write_wacz(corpus, file)?;
+    let bar = bar(common, args, corpus);
+    let (file, counts) = write_wacz(corpus, file, |done, all| {
+        bar.iter().for_each(|bar| {
+            bar.set_length(all);
+            bar.set_position(done);
+        });
+    })?;
     file.finish().map_err(|error| unwritable(path, &error))?;
+    bar.iter().for_each(ProgressBar::finish_and_clear);
+    for place in counts.damaged.iter().take(DAMAGE_SHOWN) {
+        writeln!(std::io::stderr(), "crawl: {place}: the record is not in the index")?;
+    }
+    if counts.damaged.len() > DAMAGE_SHOWN {
+        let more = counts.damaged.len() - DAMAGE_SHOWN;
+        writeln!(std::io::stderr(), "crawl: {more} other records are damaged: crawl check")?;
+    }
+    for data in &counts.without {
+        writeln!(std::io::stderr(), "crawl: {}: has no archive, left out", data.display())?;
+    }
     let (records, pages) = (counted(counts.records, "record"), counted(counts.pages, "kept page"));
     writeln!(std::io::stderr(), "crawl: {}: {records}, {pages}", path.display())?;
     Ok(COMPLETE)

@@ -1,6 +1,5 @@
 //! `crawl search`.
 
-use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
@@ -10,62 +9,25 @@ use serde_json::json;
 use crate::args::SearchArgs;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, counted, line};
-use hapax_data::{PageMeta, Rows, parse_moment};
-
-/// Hits of several indexes, best first; each URL once.
-struct Found {
-    hits: Vec<Hit>,
-    /// Numbers of hits and of searched pages.
-    total: usize,
-    pages: u64,
-    copies: HashMap<String, u64>,
-}
+use hapax_data::{Found, PageMeta, parse_moment};
 
 fn search(args: &SearchArgs, limit: usize) -> Result<Found> {
     let after = args.after.as_deref().map(parse_moment).transpose();
     let query = args.query.join(" ");
     let host = args.host.as_deref().map(str::to_lowercase);
     let site = args.site.as_deref().map(str::to_lowercase);
-    let (dirs, several) = (&args.data.dirs, args.data.dirs.len() > 1);
     let request = Request {
         host: host.as_deref(),
         site: site.as_deref(),
         language: args.language.as_deref(),
         after: after.map_err(|error| coded(USAGE, format!("--after: {error}")))?,
-        // The best pages of all directories are sorted before some are omitted.
-        offset: if several { 0 } else { args.offset },
-        limit: if several { limit.saturating_add(args.offset) } else { limit },
+        offset: args.offset,
+        limit,
         ..Request::words(&query)
     };
-    let mut found = Found { hits: Vec::new(), total: 0, pages: 0, copies: HashMap::new() };
-    for data in dirs {
-        let searcher = crate::open_index::open(data)?;
-        let (hits, total) = searcher.find(&request)?;
-        found.total += total;
-        found.pages += searcher.len();
-        let rows = Rows::open(data)?;
-        if !several {
-            let copies = hapax_data::copies(&rows);
-            let own = |hit: &Hit| Some((hit.url.clone(), *copies.get(&hit.id)?));
-            found.copies.extend(hits.iter().filter_map(own));
-        } else {
-            // Any of them may contain a page's copies.
-            for row in rows.discarded().filter(|row| !row.is_alias() && !row.is_part()) {
-                *found.copies.entry(rows.entry(row)?.of.url).or_default() += 1;
-            }
-        }
-        found.hits.extend(hits);
-    }
-    if several {
-        found.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.url.cmp(&b.url)));
-        let mut seen = HashSet::new();
-        let before = found.hits.len();
-        found.hits.retain(|hit| seen.insert(hit.url.clone()));
-        found.total -= before - found.hits.len();
-        found.hits.drain(..args.offset.min(found.hits.len()));
-        found.hits.truncate(limit);
-    }
-    Ok(found)
+    let open = |data| Ok((data, crate::open_index::open(data)?));
+    let dirs = args.data.dirs.iter().map(|data| open(data.as_path()));
+    Ok(hapax_data::search(&dirs.collect::<Result<Vec<_>>>()?, &request)?)
 }
 
 pub(super) fn run(args: &SearchArgs) -> Result<u8> {
@@ -74,7 +36,10 @@ pub(super) fn run(args: &SearchArgs) -> Result<u8> {
         return Err(coded(USAGE, "the query is empty. Give words to search for"));
     }
     let limit = args.limit.unwrap_or(if json { usize::MAX } else { 10 });
-    let Found { hits, total, pages, copies } = search(args, limit)?;
+    let Found { hits, total, pages, copies, unknown_field } = search(args, limit)?;
+    if let Some(name) = unknown_field {
+        eprintln!("There is no field {name}: it is searched as a word. Fields: title, text, other");
+    }
     let copies = |hit: &Hit| copies.get(&hit.url).copied().unwrap_or(0);
     let mut out = std::io::stdout().lock();
     if json {

@@ -164,7 +164,10 @@ impl RulesIdentity {
                 agent,
                 robots_token,
                 insecure: requests.insecure.clone(),
-                roots: requests.roots.clone(),
+                roots: hapax_fetch::roots_file()
+                    .into_iter()
+                    .chain(requests.roots.clone())
+                    .collect(),
                 max_ratio: requests.limits.max_ratio,
                 max_redirects: config.max_redirects,
             },

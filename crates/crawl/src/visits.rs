@@ -3,14 +3,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hapax_frontier::Frontier;
-use hapax_frontier::revisit::{Pace, RateBelief};
+use hapax_frontier::revisit::{Pace, RateBelief, Sighting, VISIT};
 
 use crate::error::Result;
 
-/// Name of the frontier's note with the last visit of a URL.
-const VISIT: &str = "visit";
-/// First byte of a note. A note of another version is ignored: the page is due by its record.
-const VERSION: u8 = 1;
 /// A page that was missing once is visited after the shortest interval. More misses are not counted.
 const MOST_MISSES: u8 = 2;
 
@@ -31,6 +27,8 @@ pub(crate) enum Seen {
 pub(crate) struct Visits {
     /// The last one, in seconds since 1970.
     pub(crate) last: u64,
+    /// When the page itself was there.
+    pub(crate) sighting: Sighting,
     /// How often the page was missing in a row.
     pub(crate) misses: u8,
     pub(crate) belief: RateBelief,
@@ -51,7 +49,8 @@ pub(crate) struct DateClaim {
 impl Visits {
     /// Returns the visits of a page without a note: it was fetched once.
     pub(crate) fn of_record(time: u64) -> Self {
-        Self { last: time, misses: 0, belief: RateBelief::default(), claim: None }
+        let sighting = Sighting { first: time, last: time };
+        Self { last: time, sighting, misses: 0, belief: RateBelief::default(), claim: None }
     }
 
     pub(crate) fn read(frontier: &dyn Frontier, url: &str) -> Result<Option<Self>> {
@@ -59,8 +58,7 @@ impl Visits {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![VERSION, self.misses];
-        bytes.extend(self.last.to_le_bytes());
+        let mut bytes = self.sighting.begin_note(self.misses, self.last);
         bytes.extend(self.belief.encode());
         if let Some(DateClaim { changed, believed, at }) = self.claim {
             bytes.push(u8::from(changed) | u8::from(believed) << 1);
@@ -74,9 +72,7 @@ impl Visits {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (&[VERSION, misses], rest) = bytes.split_first_chunk::<2>()? else { return None };
-        let (last, belief) = rest.split_first_chunk::<8>()?;
-        let last = u64::from_le_bytes(*last);
+        let (sighting, (misses, last), belief) = Sighting::of_note(bytes)?;
         let (belief, claim) = match belief.len() {
             RateBelief::BYTES => (belief, None),
             _ => {
@@ -92,7 +88,7 @@ impl Visits {
             Some(_) => return None,
             None => None,
         };
-        Some(Self { last, misses, belief: RateBelief::decode(belief)?, claim })
+        Some(Self { last, sighting, misses, belief: RateBelief::decode(belief)?, claim })
     }
 
     /// Records a visit at `now`. An observation covers at most twice the longest interval: after a jump of the clock, or a
@@ -102,6 +98,7 @@ impl Visits {
         match seen {
             Seen::Same | Seen::Changed => {
                 self.misses = 0;
+                self.sighting.last = now;
                 self.belief.observe(elapsed, seen == Seen::Changed);
             }
             Seen::Missing => self.misses = self.misses.saturating_add(1).min(MOST_MISSES),
@@ -145,6 +142,8 @@ mod tests {
         visits.observe(Seen::Missing, 1_200_000, &PACE);
         let again = Visits::decode(&visits.encode()).unwrap();
         assert_eq!((again.last, again.misses), (1_200_000, 1));
+        let sighting = Sighting { first: 1_000_000, last: 1_100_000 };
+        assert_eq!((again.sighting, &again), (sighting, &visits));
         assert_eq!(again.due(1_200_000, &PACE), 1_203_600);
         let mut bytes = visits.encode();
         bytes[0] = 9;

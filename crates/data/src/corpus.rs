@@ -106,6 +106,11 @@ impl<'s> Corpus<'s> {
         &self.heads
     }
 
+    /// Returns whether a recrawl has visited pages of one of them.
+    pub(crate) fn was_recrawled(&self) -> bool {
+        self.heads.iter().any(Heads::was_recrawled)
+    }
+
     /// Returns the number of pages in all indexes. A page that two directories keep counts twice.
     pub fn len(&self) -> u64 {
         self.dirs.iter().map(|dir| dir.searcher.len()).sum()

@@ -222,7 +222,9 @@ impl<'s> Export<'s> {
             corpus.pages(|_, page| builder.add(&page.url, &page.language, &page.text))?;
             site_lines = builder.build()?;
         }
-        Ok(Self { corpus, sightings: Sightings::of(corpus)?, site_lines, filter, clean })
+        let dirs = corpus.dirs().iter().map(|dir| dir.data.as_path());
+        let sightings = Sightings::of(corpus, dirs)?;
+        Ok(Self { corpus, sightings, site_lines, filter, clean })
     }
 
     /// Returns the corpus.

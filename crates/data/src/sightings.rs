@@ -2,6 +2,7 @@
 //! which stay correct after a crash, a restore, a recheck and a recrawl.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use hapax_url::{host_key, registrable_site};
@@ -11,6 +12,7 @@ use url::Url;
 
 use crate::corpus::Corpus;
 use crate::error::Result;
+use crate::last_visits::LastVisits;
 use crate::rows::{Row, hash_of_url};
 use crate::standing::Heads;
 
@@ -24,9 +26,9 @@ pub struct Sighted {
     /// Number of distinct [sites](registrable_site) of the page and these copies.
     pub sites: u64,
     /// Time of the first sighting (RFC 3339): the fetch of the page or of a copy that was once kept, or the log line of any
-    /// other copy.
+    /// other copy; of a page that a recrawl found changed, its fetch before.
     pub first_seen: String,
-    /// Time of the last one.
+    /// Time of the last one. A visit that finds the page or the copy unchanged is one.
     pub last_seen: String,
 }
 
@@ -39,26 +41,30 @@ struct Copy {
     /// Hash of its URL, to count it once in several directories; 0 with one directory.
     key: u64,
     time: u64,
+    /// The last visit that found it.
+    visited: u64,
 }
 
-/// The copies of all kept pages: 32 bytes for each copy.
+/// The copies of all kept pages: 40 bytes for each copy. The visits of a recrawl: about 40 bytes for each URL.
 #[derive(Debug)]
 pub struct Sightings {
     hosts: Vec<String>,
     /// Sorted.
     copies: Vec<Copy>,
+    visits: LastVisits,
     is_joined: bool,
 }
 
 impl Sightings {
-    /// Reads all rows of all directories.
+    /// Reads all rows of all directories, and the visits of `dirs`.
     ///
     /// # Errors
     /// If a log or the tables cannot be read.
     ///
     /// # Complexity
     /// n log n for n rows. Each kept page is looked up in the tables once.
-    pub fn of(corpus: &Corpus<'_>) -> Result<Self> {
+    pub fn of<'d>(corpus: &Corpus<'_>, dirs: impl Iterator<Item = &'d Path>) -> Result<Self> {
+        let visits = LastVisits::of(corpus, dirs);
         let (mut hosts, mut numbers) = (Vec::new(), HashMap::new());
         let mut copies = Vec::new();
         for (dir, heads) in corpus.heads().iter().enumerate() {
@@ -75,7 +81,8 @@ impl Sightings {
                     }
                 };
                 let key = if corpus.is_joined() { row.key() } else { 0 };
-                copies.push(Copy { of, host, key, time: first_time(heads, row)? });
+                let visited = visits.of_key(row.key()).map_or(0, |sighting| sighting.last);
+                copies.push(Copy { of, host, key, time: first_time(heads, row)?, visited });
             }
         }
         copies.sort_unstable();
@@ -83,7 +90,7 @@ impl Sightings {
             // Two workers may discard one page. Equal entries are removed here; `page` merges those of different times.
             copies.dedup();
         }
-        Ok(Self { hosts, copies, is_joined: corpus.is_joined() })
+        Ok(Self { hosts, copies, visits, is_joined: corpus.is_joined() })
     }
 
     /// Returns the sightings of the kept page with this number, URL and time of fetch.
@@ -109,8 +116,10 @@ impl Sightings {
         }
         let fetched_at = parse_time(fetched).and_then(|t| t.duration_since(UNIX_EPOCH).ok());
         let fetched_at = fetched_at.map(|since| since.as_secs());
-        let times =
-            || copies.iter().map(|copy| copy.time).filter(|time| *time > 0).chain(fetched_at);
+        let known = |time: &u64| *time > 0;
+        let visits = self.visits.of_key(hash_of_url(url)).unwrap_or_default();
+        let first = copies.iter().map(|copy| copy.time).chain([visits.first]).filter(known);
+        let last = copies.iter().map(|copy| copy.time.max(copy.visited)).chain([visits.last]);
         let written = |time: Option<u64>| match time {
             Some(time) => format_time(UNIX_EPOCH + Duration::from_secs(time)),
             None => fetched.to_owned(),
@@ -120,8 +129,8 @@ impl Sightings {
             copies: copies.chunk_by(is_one).count() as u64,
             hosts: hosts.len() as u64,
             sites: sites.len() as u64,
-            first_seen: written(times().min()),
-            last_seen: written(times().max()),
+            first_seen: written(first.chain(fetched_at).min()),
+            last_seen: written(last.filter(known).chain(fetched_at).max()),
         }
     }
 }
@@ -216,8 +225,11 @@ mod tests {
         let rows = Rows::open(folder.path()).unwrap();
         let corpus = Corpus::of_heads(vec![Heads::new(&rows, Some(&store))]);
         let fetched = "2026-03-01T00:00:20Z";
-        let found =
-            Sightings::of(&corpus).unwrap().page(better, "http://a.example/better", fetched);
+        let found = Sightings::of(&corpus, std::iter::empty()).unwrap().page(
+            better,
+            "http://a.example/better",
+            fetched,
+        );
         // The time of a copy that was never kept is that of its line.
         assert_eq!((found.copies, &*found.first_seen), (2, "2026-03-01T00:00:05Z"));
         assert_eq!(found.last_seen, "2026-03-01T00:00:30Z");
@@ -231,7 +243,7 @@ mod tests {
         ) {
             let rows = rows(&lines);
             let corpus = Corpus::of_heads(vec![Heads::new(&rows, None)]);
-            let sightings = Sightings::of(&corpus).unwrap();
+            let sightings = Sightings::of(&corpus, std::iter::empty()).unwrap();
             for page in 0..5 {
                 let url = format!("http://www.a.example/{page}");
                 let found = sightings.page(page, &url, "2026-03-01T00:00:30Z");

@@ -10,6 +10,8 @@ use hapax_extract::Recipe;
 
 use crate::error::Result;
 use crate::lines::Discarded;
+use crate::page_counts::PageCounts;
+use crate::positions::{PagePosition, read_position};
 use crate::rows::{Row, Rows};
 use crate::tables::{is_reference_key, read_only, url_of_key};
 
@@ -60,6 +62,14 @@ impl<'a> Heads<'a> {
     /// Creates a finder for rows, with the store if there is one.
     pub fn new(rows: &'a Rows, store: Option<&'a Store>) -> Self {
         Self { rows, store, found: RefCell::default() }
+    }
+
+    /// Returns whether a recrawl has visited pages.
+    pub(crate) fn was_recrawled(&self) -> bool {
+        let payload = self.store.map(Store::payload).unwrap_or_default();
+        let position = read_position::<PagePosition>(&payload).unwrap_or_default();
+        let PageCounts { unchanged, changed, gone, .. } = position.counts;
+        unchanged + changed + gone > 0
     }
 
     /// Returns the representative of a discarded row.

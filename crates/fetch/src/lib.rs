@@ -39,3 +39,4 @@ pub use robots::{
 };
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};
 pub use tdm::{TDMREP_PATH, TdmRules};
+pub use tls::roots_file;

@@ -23,6 +23,11 @@ const MAX_ROOTS: usize = 10_000;
 /// Bytes that are read of a file.
 const MAX_FILE: u64 = 16 << 20;
 
+/// Returns the file of trusted roots that the environment variable `SSL_CERT_FILE` names.
+pub fn roots_file() -> Option<PathBuf> {
+    std::env::var_os(SSL_CERT_FILE).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 #[derive(Debug)]
 pub(crate) struct Trust {
     roots: Arc<RootCertStore>,
@@ -40,8 +45,8 @@ impl Trust {
     pub(crate) fn new(more: &[PathBuf]) -> Result<Self, Error> {
         let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        match std::env::var_os(SSL_CERT_FILE).filter(|path| !path.is_empty()) {
-            Some(path) => named.extend(read_file(SSL_CERT_FILE, Path::new(&path))?),
+        match roots_file() {
+            Some(path) => named.extend(read_file(SSL_CERT_FILE, &path)?),
             None => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use redb::{
     Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata,
@@ -27,6 +28,9 @@ const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const NEXT: &str = "next";
 const COUNTED: &str = "counted";
 const FIRST: u64 = 1;
+/// Longest wait for readers of the file, and the pause between two attempts.
+const READERS: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(50);
 /// Set if no run was made by a version that kept no inlinks, or an upgrade added those.
 pub(crate) const ALL_INLINKS: &str = "all_inlinks";
 /// URL key -> state (one byte).
@@ -127,8 +131,15 @@ impl Disk {
         Self::create(path)
     }
 
+    /// Waits for readers, which hold the file for a moment.
     fn create(path: &Path) -> Result<Self> {
-        Self::with_database(path, |builder| builder.create(path))
+        let began = Instant::now();
+        loop {
+            match Self::with_database(path, |builder| builder.create(path)) {
+                Err(Error::Locked(_)) if began.elapsed() < READERS => std::thread::sleep(PAUSE),
+                opened => return opened,
+            }
+        }
     }
 
     /// Opens the file for reading; writes stay in memory.

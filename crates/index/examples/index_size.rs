@@ -1,17 +1,21 @@
-//! Compares the size of an index of main texts alone, as versions 1 and 2 wrote it, with that of an index of all visible
-//! text.
+//! Compares an index of main texts alone, as versions 1 and 2 wrote it, with one of all visible text: size, time to
+//! write it, and time of a search for two words of a title. Times are the shortest of three rounds, in turn.
 //!
 //! `cargo run --release -p hapax-index --example index_size -- FOLDER`: the HTML files of a folder and its subfolders.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use hapax_extract::{Document, Limits, extract, jieba};
-use hapax_index::{Index, Page};
+use hapax_index::{Index, Page, Searcher};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+const ROUNDS: usize = 3;
+/// Maximum number of searches.
+const SEARCHES: usize = 500;
 /// tantivy's default, which versions 1 and 2 used.
 const FORMER_BLOCK_BYTES: usize = 16_384;
 
@@ -32,21 +36,52 @@ fn main() -> Result<()> {
         ("all text, blocks of 16 KiB, LZ4", true, true),
         ("all text", false, true),
     ];
+    let mut times = [[f64::MAX; 2]; 3];
+    for round in 0..ROUNDS {
+        for (number, (_, is_former, with_other)) in sizes.into_iter().enumerate() {
+            let folder = below.join(format!("{number}-{round}"));
+            let began = Instant::now();
+            fill(&folder, &documents, is_former, with_other)?;
+            let written = began.elapsed().as_secs_f64();
+            let searched = search(&folder, &documents)?;
+            if let Some(times) = times.get_mut(number) {
+                *times = [times[0].min(written), times[1].min(searched)];
+            }
+        }
+    }
     let mut first = 0;
-    for (number, (name, is_former, with_other)) in sizes.into_iter().enumerate() {
-        let folder = below.join(number.to_string());
-        fill(&folder, &documents, is_former, with_other)?;
-        let sizes = sizes_of(&folder)?;
+    for (number, ((name, ..), [written, searched])) in sizes.into_iter().zip(times).enumerate() {
+        let sizes = sizes_of(&below.join(format!("{number}-0")))?;
         let all: u64 = sizes.values().sum();
         first = if number == 0 { all } else { first };
         println!(
-            "{name}: {all} bytes, {:.3} times the first; {sizes:?}",
-            all as f64 / first as f64
+            "{name}: {all} bytes, {:.3} times the first; {:.0} pages/s written, {:.3} ms a search; {sizes:?}",
+            all as f64 / first as f64,
+            documents.len() as f64 / written,
+            1000.0 * searched
         );
     }
     std::fs::remove_dir_all(&below)?;
     println!("{} pages", documents.len());
     Ok(())
+}
+
+/// Returns the seconds of a search for the two longest words of a title, as an average.
+fn search(folder: &Path, documents: &[(String, Document)]) -> Result<f64> {
+    let searcher = Searcher::open(folder, jieba)?;
+    let queries = documents.iter().take(SEARCHES).map(|(_, document)| {
+        let words = document.title.split(|c: char| !c.is_alphanumeric());
+        let mut words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        words.truncate(2);
+        words.join(" ")
+    });
+    let queries: Vec<String> = queries.filter(|query| !query.is_empty()).collect();
+    let began = Instant::now();
+    for query in &queries {
+        searcher.search(query, 10)?;
+    }
+    Ok(began.elapsed().as_secs_f64() / queries.len().max(1) as f64)
 }
 
 fn fill(

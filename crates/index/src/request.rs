@@ -6,7 +6,7 @@ pub struct Request<'a> {
     /// The query. All words are required; it may have `"phrases"`, `-without`, `OR`, and `title:word`, `text:word` or
     /// `other:word` for a word of one field.
     pub query: &'a str,
-    /// Only pages of this host, with its port unless that is the default one.
+    /// Only pages of this host; without a port, of all of its ports. Default ports are not part of the name.
     pub host: Option<&'a str>,
     /// Only pages of this site: the registrable domain.
     pub site: Option<&'a str>,
@@ -94,7 +94,8 @@ mod tests {
         let (_folder, searcher) = three_pages();
         let all = Request::words("*");
         assert_eq!(ids(&searcher, &Request { host: Some("a.example:8080"), ..all }), [1]);
-        assert_eq!(ids(&searcher, &Request { host: Some("a.example"), ..all }), [0_u64; 0]);
+        assert_eq!(ids(&searcher, &Request { host: Some("a.example"), ..all }), [1], "all ports");
+        assert_eq!(ids(&searcher, &Request { host: Some("a.example:80"), ..all }), [0_u64; 0]);
         assert_eq!(ids(&searcher, &Request { language: Some("zh"), ..all }), [2]);
         assert_eq!(ids(&searcher, &Request { after: Some(200), ..all }), [1, 2]);
         let river = Request { site: Some("a.example"), ..Request::words("river") };
@@ -130,6 +131,10 @@ mod tests {
     fn an_unknown_field_is_not_a_field_query() {
         let (_folder, searcher) = three_pages();
         assert_eq!(ids(&searcher, &Request::words("mind:driver")), [1], "both words");
+        assert_eq!(searcher.unknown_field("river mind:driver").as_deref(), Some("mind"));
+        for query in ["river", "title:river", "site:a.example", "river (", "it's: here"] {
+            assert_eq!(searcher.unknown_field(query), None, "{query}");
+        }
         let wrong = searcher.find(&Request::words("title:("));
         assert!(matches!(wrong, Ok(_) | Err(Error::Query(_))));
     }

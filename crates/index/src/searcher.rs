@@ -203,7 +203,15 @@ impl Searcher {
         guarded(&self.path, run)
     }
 
-    fn parsed(&self, query: &str) -> Result<Box<dyn Query>> {
+    /// Returns the name of a field in a query that no page has: [`find`](Self::find) searches for it as a word.
+    pub fn unknown_field(&self, query: &str) -> Option<String> {
+        match self.parser().parse_query(query) {
+            Err(QueryParserError::FieldDoesNotExist(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn parser(&self) -> QueryParser {
         let fields = self.fields;
         let mut searched = vec![fields.title, fields.text];
         searched.extend(fields.added.map(|added| added.other));
@@ -213,6 +221,11 @@ impl Searcher {
         if let Some(added) = fields.added {
             parser.set_field_boost(added.other, OTHER_BOOST);
         }
+        parser
+    }
+
+    fn parsed(&self, query: &str) -> Result<Box<dyn Query>> {
+        let parser = self.parser();
         match parser.parse_query(query) {
             Ok(query) => Ok(query),
             // The query has only exclusions: apply them to all pages.
@@ -242,8 +255,10 @@ impl Searcher {
         }
         match (self.fields.added, request.needs_current()) {
             (Some(added), _) => {
-                request.host.into_iter().for_each(|host| only(added.host, host));
                 request.site.into_iter().for_each(|site| only(added.site, site));
+                if let Some(host) = request.host {
+                    all.push((Occur::Must, of_host(added.host, host)));
+                }
                 if let Some(after) = request.after {
                     let lower = Bound::Included(Term::from_field_u64(added.time, after));
                     let range = RangeQuery::new(lower, Bound::Unbounded);
@@ -459,6 +474,18 @@ fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &Snippe
         stored_at: text(fields.stored_at),
         meta: fields.meta.map(text).unwrap_or_default(),
     }
+}
+
+/// Returns a query for the pages of a host; of all its ports if it names none. It has no score.
+fn of_host(field: Field, host: &str) -> Box<dyn Query> {
+    let term = |text: &str| Term::from_field_text(field, text);
+    let exact = Box::new(TermQuery::new(term(host), IndexRecordOption::Basic));
+    // `;` is the character after `:`. The part after the last colon of an IPv6 address ends with a bracket.
+    let ports =
+        (Bound::Included(term(&format!("{host}:"))), Bound::Excluded(term(&format!("{host};"))));
+    let ports: Box<dyn Query> = Box::new(RangeQuery::new(ports.0, ports.1));
+    let any = BooleanQuery::new(vec![(Occur::Should, exact), (Occur::Should, ports)]);
+    Box::new(ConstScoreQuery::new(Box::new(any), 0.0))
 }
 
 /// Returns the words of a query without operators; `None` if it has operators or no words.

@@ -3,6 +3,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use flate2::bufread::GzDecoder;
 
 use crate::reader::{Record, read_record};
+use crate::resync::{GZIP, begins_record, move_to, skip_to};
 
 /// A record and its place in a compressed file.
 #[derive(Clone, Debug)]
@@ -62,6 +63,31 @@ impl<R: Read + Seek> Members<R> {
         self.offset += length;
         Ok(Some(Member { offset, length, record }))
     }
+
+    /// After an error: moves to the next begin of a record. Returns `false` if there is none.
+    ///
+    /// # Errors
+    /// From the input.
+    ///
+    /// # Complexity
+    /// Linear in the bytes up to there.
+    pub fn resync(&mut self) -> io::Result<bool> {
+        let mut place = self.offset + 1;
+        loop {
+            move_to(&mut self.input, place)?;
+            let found = skip_to(&mut self.input, GZIP)?.filter(|at| *at < self.end);
+            let Some(at) = found else {
+                self.offset = self.end;
+                return Ok(false);
+            };
+            if begins_record(&mut self.input, false) {
+                move_to(&mut self.input, at)?;
+                self.offset = at;
+                return Ok(true);
+            }
+            place = at + 1;
+        }
+    }
 }
 
 /// The end of a record.
@@ -103,5 +129,33 @@ mod tests {
         let file = out.finish().unwrap();
         let mut read = Members::new(Cursor::new(&file), file.len() as u64, 9).unwrap();
         assert!(read.next_member().is_err());
+    }
+
+    #[test]
+    fn reading_goes_on_behind_a_damaged_record() {
+        let members: Vec<_> =
+            ["one", "two two two two", "three"].iter().map(|block| member(block)).collect();
+        let (first, second) = (members[0].len(), members[1].len());
+        for damaged in first + 2..first + second {
+            let mut file = members.concat();
+            file[damaged] ^= 0x55;
+            let mut read = Members::new(Cursor::new(&file), file.len() as u64, 99).unwrap();
+            let mut blocks = Vec::new();
+            loop {
+                match read.next_member() {
+                    Ok(Some(found)) => blocks.push(found.record.block),
+                    Ok(None) => break,
+                    Err(_) if read.resync().unwrap() => {}
+                    Err(_) => break,
+                }
+            }
+            assert!(blocks.first().is_some_and(|block| block == b"one"), "{damaged}");
+            assert!(blocks.last().is_some_and(|block| block == b"three"), "{damaged}");
+        }
+        // Nothing follows.
+        let file = &members[0][..members[0].len() - 3];
+        let mut read = Members::new(Cursor::new(file), file.len() as u64, 99).unwrap();
+        assert!(read.next_member().is_err() && !read.resync().unwrap());
+        assert!(read.next_member().unwrap().is_none());
     }
 }

@@ -8,7 +8,7 @@ use crate::arc;
 use crate::reader::{Input, Reader};
 
 /// Prefixes of a gzip member (RFC 1952, section 2.3) and of a record.
-const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const RECORD: &[u8] = b"WARC/";
 /// Start of the header line in most uncompressed ARC records, with the line end before it.
 const ARC_RECORD: &[u8] = b"\nhttp";
@@ -81,7 +81,7 @@ impl<R: Read + Seek> Reader<R> {
 }
 
 /// Seeks, and keeps the buffer if it contains the place.
-fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()> {
+pub(crate) fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()> {
     let here = raw.stream_position()?;
     match place.checked_signed_diff(here) {
         Some(distance) => raw.seek_relative(distance),
@@ -90,7 +90,7 @@ fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()>
 }
 
 /// Returns whether the gzip member here begins a record: its magic bytes may occur anywhere.
-fn begins_record<R: Read>(raw: &mut BufReader<R>, arc: bool) -> bool {
+pub(crate) fn begins_record<R: Read>(raw: &mut BufReader<R>, arc: bool) -> bool {
     let mut member = GzDecoder::new(raw.take(PROBE));
     if arc {
         return begins_arc_record(&mut BufReader::new(member));
@@ -107,7 +107,10 @@ fn begins_arc_record(input: &mut impl BufRead) -> bool {
 }
 
 /// Moves to the next `wanted`. Returns its offset, or `None` at the end.
-fn skip_to<R: Read + Seek>(input: &mut BufReader<R>, wanted: &[u8]) -> io::Result<Option<u64>> {
+pub(crate) fn skip_to<R: Read + Seek>(
+    input: &mut BufReader<R>,
+    wanted: &[u8],
+) -> io::Result<Option<u64>> {
     let first = wanted.first().copied().unwrap_or_default();
     loop {
         let bytes = input.fill_buf()?;

@@ -21,7 +21,7 @@ pub(super) struct PageFile {
 }
 
 /// Front matter of a page without a copy in the archive.
-const FLAT: &str = "flat text: the archive has no copy of this page";
+const FLAT: &str = "flat text: the archive has no copy of this page that can be read";
 /// Front matter of a page that the limit on its length cut.
 const CUT: &str = "cut: the Markdown of this page is longer than 16 MiB";
 

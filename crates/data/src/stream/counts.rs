@@ -68,7 +68,7 @@ impl Counts {
             let rows = Rows::open(data)?;
             let store = tables(data);
             let corpus = Corpus::of_heads(vec![Heads::new(&rows, store.as_ref())]);
-            return Sightings::of(&corpus).map(Some);
+            return Sightings::of(&corpus, std::iter::once(data.as_path())).map(Some);
         }
         let mut dirs = Vec::new();
         for data in &self.dirs {
@@ -78,6 +78,6 @@ impl Counts {
             };
             dirs.push(CorpusDir::open(data, searcher)?);
         }
-        Sightings::of(&Corpus::new(&dirs)?).map(Some)
+        Sightings::of(&Corpus::new(&dirs)?, self.dirs.iter().map(PathBuf::as_path)).map(Some)
     }
 }

@@ -24,16 +24,7 @@ pub struct ArchiveFile {
 
 /// Returns the files of the archive up to its committed end.
 pub(super) fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
-    let folder = data.join("pages");
-    let end = archive_end(data)?;
-    let files = files_to(&folder, end)?;
-    if files.is_empty() {
-        return Err(Error::Invalid(format!(
-            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
-            data.display()
-        )));
-    }
-    Ok(files)
+    files_to(&data.join("pages"), archive_end(data)?)
 }
 
 /// Returns the committed end of the archive: the last file and its length. `None` without a store.
@@ -44,7 +35,8 @@ pub(crate) fn archive_end(data: &Path) -> Result<Option<(u32, u64)>> {
     Ok(Some((position.warc_file, position.warc_length)))
 }
 
-/// Returns the files of the archive in a folder up to `end`, the last file and its length.
+/// Returns the files of the archive in a folder up to `end`, the last file and its length. A person may have moved some
+/// away.
 ///
 /// # Errors
 /// [`Error::Damaged`] if the last file is shorter than that.
@@ -53,9 +45,16 @@ pub fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFil
     for number in 1.. {
         let name = file_name(number);
         let path = folder.join(&name);
-        let Ok(found) = std::fs::metadata(&path).map(|meta| meta.len()) else { break };
+        if end.is_some_and(|(last, _)| number > last) {
+            break;
+        }
+        let Ok(found) = std::fs::metadata(&path).map(|meta| meta.len()) else {
+            match end {
+                Some(_) => continue,
+                None => break,
+            }
+        };
         let length = match end {
-            Some((last, _)) if number > last => break,
             Some((last, length)) if number == last && found < length => {
                 let what = format!("{}: has {found} of {length} committed bytes", path.display());
                 return Err(Error::Damaged(what));
@@ -73,7 +72,37 @@ impl ArchiveFile {
     ///
     /// # Errors
     /// [`Error::Damaged`] with the place of a record that cannot be read; otherwise from the file system or `visit`.
-    pub fn each_member(&self, mut visit: impl FnMut(Member) -> Result<bool>) -> Result<bool> {
+    pub fn each_member(&self, visit: impl FnMut(Member) -> Result<bool>) -> Result<bool> {
+        let mut damage = None;
+        let is_whole = self.read(visit, |place| {
+            damage = Some(place);
+            false
+        })?;
+        damage.map_or(Ok(is_whole), |place| Err(Error::Damaged(place)))
+    }
+
+    /// Calls `visit` as [`each_member`](Self::each_member) does, and `damaged` with the place of each record that cannot be
+    /// read; the others are visited.
+    ///
+    /// # Errors
+    /// From the file system or `visit`.
+    pub fn each_readable(
+        &self,
+        visit: impl FnMut(Member) -> Result<bool>,
+        mut damaged: impl FnMut(String),
+    ) -> Result<bool> {
+        self.read(visit, |place| {
+            damaged(place);
+            true
+        })
+    }
+
+    /// `damaged` returns whether to go on.
+    fn read(
+        &self,
+        mut visit: impl FnMut(Member) -> Result<bool>,
+        mut damaged: impl FnMut(String) -> bool,
+    ) -> Result<bool> {
         let name = || self.path.display().to_string();
         let input = open_stored(&self.path).with_context(name)?;
         let mut members = Members::new(input, self.length, MAX_RECORD).with_context(name)?;
@@ -87,27 +116,36 @@ impl ArchiveFile {
                 Ok(None) => return Ok(true),
                 Err(error) => {
                     let at = members.offset();
-                    return Err(Error::Damaged(format!("{}, byte {at}: {error}", name())));
+                    if !damaged(format!("{}, byte {at}: {error}", name())) {
+                        return Ok(false);
+                    }
+                    if !members.resync().with_context(name)? {
+                        return Ok(true);
+                    }
                 }
             }
         }
     }
 }
 
-/// Adds a line for each record of a file. Returns their number; `None` if `stop` ended it.
+/// Adds a line for each record of a file that can be read. Returns their number and the places of damage; `None` if `visit`,
+/// which gets the end of each record, returned false.
 pub(super) fn index(
     file: &ArchiveFile,
     lines: &mut SortedLines,
-    stop: impl Fn() -> bool,
-) -> Result<Option<u64>> {
-    let mut records = 0;
-    let is_whole = !stop()
-        && file.each_member(|member| {
-            if let Some(line) = line_of(&member, &file.name)? {
-                lines.add(line)?;
-                records += 1;
-            }
-            Ok(!stop())
-        })?;
-    Ok(is_whole.then_some(records))
+    mut visit: impl FnMut(u64) -> bool,
+) -> Result<Option<(u64, Vec<String>)>> {
+    let (mut records, mut damaged) = (0, Vec::new());
+    let is_whole = visit(0)
+        && file.each_readable(
+            |member| {
+                if let Some(line) = line_of(&member, &file.name)? {
+                    lines.add(line)?;
+                    records += 1;
+                }
+                Ok(visit(member.offset + member.length))
+            },
+            |place| damaged.push(place),
+        )?;
+    Ok(is_whole.then_some((records, damaged)))
 }

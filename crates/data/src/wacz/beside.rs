@@ -22,10 +22,10 @@ fn beside(folder: &Path, number: u32) -> PathBuf {
 }
 
 /// Writes the CDXJ files that are missing of the finished files in `folder`, those before `last`. Each appears when it is
-/// complete and durable. `stop` ends the work. Returns how many were written.
+/// complete and durable. A record that cannot be read has no line. `stop` ends the work. Returns how many were written.
 ///
 /// # Errors
-/// [`Error::Damaged`] if a record cannot be read; otherwise from the file system.
+/// From the file system.
 ///
 /// # Complexity
 /// Reads each of these WARC files once; memory does not depend on their size.
@@ -45,7 +45,7 @@ pub fn write_cdxj(folder: &Path, last: u32, stop: impl Fn() -> bool) -> Result<u
         };
         let mut lines = SortedLines::new();
         let file = ArchiveFile { path: source, name, length };
-        if index(&file, &mut lines, &stop)?.is_none() {
+        if index(&file, &mut lines, |_| !stop())?.is_none() {
             return Ok(written);
         }
         let what = || path.display().to_string();

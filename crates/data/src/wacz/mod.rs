@@ -10,6 +10,7 @@ mod sorted;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -27,23 +28,32 @@ use crate::error::{Context, Error, Result};
 use crate::files::open_stored;
 
 /// Counts of a written WACZ file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaczCounts {
     /// Records that can be replayed.
     pub records: u64,
     /// Kept pages in the list of pages.
     pub pages: u64,
+    /// Places of records that cannot be read. They are in the file, but not in its index.
+    pub damaged: Vec<String>,
+    /// Directories without an archive.
+    pub without: Vec<PathBuf>,
 }
 
 /// Writes the archives of a corpus to `out`. Beside a running crawl they end at the last commit. Of several directories,
-/// the files are named `1-pages-00001.warc.gz`, `2-pages-00001.warc.gz`, ..., in the order of the directories.
+/// the files are named `1-pages-00001.warc.gz`, `2-pages-00001.warc.gz`, ..., in the order of the directories. `progress` is
+/// called with the bytes that were read, and with all that will be.
 ///
 /// # Errors
-/// [`Error::Invalid`] if a directory has no archive, [`Error::Damaged`] if a record cannot be read.
+/// [`Error::Invalid`] if no directory has an archive.
 ///
 /// # Complexity
 /// Reads the archives twice. Memory does not depend on their size; temporary files have the index.
-pub fn write_wacz<W: Write + Seek>(corpus: &Corpus<'_>, out: W) -> Result<(W, WaczCounts)> {
+pub fn write_wacz<W: Write + Seek>(
+    corpus: &Corpus<'_>,
+    out: W,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<(W, WaczCounts)> {
     let (mut lines, mut counts) = (SortedLines::new(), WaczCounts::default());
     // First, so that the archive ends later than these pages, unless the crawl is just committing them.
     let mut list = tempfile::tempfile()?;
@@ -51,19 +61,40 @@ pub fn write_wacz<W: Write + Seek>(corpus: &Corpus<'_>, out: W) -> Result<(W, Wa
     let mut files = Vec::new();
     for (number, dir) in (1..).zip(corpus.dirs()) {
         let mut own = archive_files(&dir.data)?;
+        if own.is_empty() {
+            counts.without.push(dir.data.clone());
+        }
         if corpus.is_joined() {
             own.iter_mut().for_each(|file| file.name = format!("{number}-{}", file.name));
         }
         files.append(&mut own);
     }
+    if files.is_empty() {
+        return Err(Error::Invalid(format!(
+            "{}: has no archive, so there is nothing to pack. A crawl writes one without --no-warc",
+            joined(&counts.without)
+        )));
+    }
+    let all = 2 * files.iter().map(|file| file.length).sum::<u64>();
+    let mut before = 0;
     for file in &files {
-        counts.records += index(file, &mut lines, || false)?.unwrap_or(0);
+        let end = |at: u64| {
+            progress(before + at, all);
+            true
+        };
+        let (records, damaged) = index(file, &mut lines, end)?.unwrap_or_default();
+        counts.records += records;
+        counts.damaged.extend(damaged);
+        before += file.length;
     }
     let mut package = Package::new(out);
     for file in &files {
         let input = open_stored(&file.path).with_context(|| file.path.display().to_string())?;
-        let length =
-            package.add(&format!("archive/{}", file.name), file.length, input.take(file.length))?;
+        let input = Read::take(input, file.length);
+        let length = package.add(&format!("archive/{}", file.name), file.length, input, |at| {
+            progress(before + at, all);
+        })?;
+        before += length;
         if length < file.length {
             return Err(Error::Damaged(format!("{}: it became shorter", file.path.display())));
         }
@@ -72,7 +103,7 @@ pub fn write_wacz<W: Write + Seek>(corpus: &Corpus<'_>, out: W) -> Result<(W, Wa
     lines.finish(|line| blocks.add(line))?;
     let (compressed, starts) = blocks.finish()?;
     add_file(&mut package, "indexes/index.cdx.gz", compressed)?;
-    package.add("indexes/index.idx", starts.len() as u64, starts.as_slice())?;
+    package.add("indexes/index.idx", starts.len() as u64, starts.as_slice(), |_| {})?;
     add_file(&mut package, "pages/pages.jsonl", list)?;
     let name =
         |dir: &CorpusDir| dir.data.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -80,10 +111,14 @@ pub fn write_wacz<W: Write + Seek>(corpus: &Corpus<'_>, out: W) -> Result<(W, Wa
     Ok((package.finish(&title.join(", "))?, counts))
 }
 
+fn joined(dirs: &[PathBuf]) -> String {
+    dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 fn add_file<W: Write + Seek>(package: &mut Package<W>, path: &str, mut file: File) -> Result<()> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(0))?;
-    package.add(path, length, file)?;
+    package.add(path, length, file, |_| {})?;
     Ok(())
 }
 

@@ -46,8 +46,15 @@ impl<W: Write + Seek> Package<W> {
         Self { zip: ZipWriter::new(Output::new(out)), resources: Vec::new() }
     }
 
-    /// Adds an entry of at most `most` bytes with the content of `input`. Returns its length.
-    pub(super) fn add(&mut self, path: &str, most: u64, mut input: impl Read) -> Result<u64> {
+    /// Adds an entry of at most `most` bytes with the content of `input`, and calls `progress` with the bytes so far.
+    /// Returns its length.
+    pub(super) fn add(
+        &mut self,
+        path: &str,
+        most: u64,
+        mut input: impl Read,
+        mut progress: impl FnMut(u64),
+    ) -> Result<u64> {
         self.begin(path, most)?;
         let (mut hash, mut bytes, mut piece) = (Sha256::new(), 0, vec![0; PIECE]);
         loop {
@@ -59,6 +66,7 @@ impl<W: Write + Seek> Package<W> {
             self.zip.write_all(piece).context(path)?;
             hash.update(piece);
             bytes += count as u64;
+            progress(bytes);
         }
         let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
         let hash = named(&hash.finalize());
@@ -111,8 +119,8 @@ mod tests {
     fn each_entry_is_stored_and_has_its_digest_in_the_package() {
         let mut package = Package::new(Cursor::new(Vec::new()));
         let long = vec![7; 3 * PIECE + 5];
-        package.add("archive/Pages.warc.gz", LARGE, long.as_slice()).unwrap();
-        package.add("pages/pages.jsonl", 3, b"abc".as_slice()).unwrap();
+        package.add("archive/Pages.warc.gz", LARGE, long.as_slice(), |_| {}).unwrap();
+        package.add("pages/pages.jsonl", 3, b"abc".as_slice(), |_| {}).unwrap();
         let file = package.finish("crawl-data").unwrap();
         let mut zip = zip::ZipArchive::new(file).unwrap();
         let mut read = |path: &str| {

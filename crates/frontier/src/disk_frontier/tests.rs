@@ -140,6 +140,20 @@ fn two_processes_do_not_share_a_frontier() {
     assert!(matches!(DiskFrontier::open(folder.path(), Options::default()), Err(Error::Locked(_))));
 }
 
+/// A command that reads the file does not end a crawl that starts.
+#[test]
+fn opening_waits_for_a_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(DiskFrontier::open(folder.path(), Options::default()).unwrap());
+    let reader = DiskFrontier::open_read_only(folder.path(), Options::default()).unwrap();
+    let ends = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        drop(reader);
+    });
+    DiskFrontier::open(folder.path(), Options::default()).unwrap();
+    ends.join().unwrap();
+}
+
 #[test]
 fn hosts_of_one_address_share_its_clock() {
     let folder = tempfile::tempdir().unwrap();

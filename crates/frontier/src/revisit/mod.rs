@@ -14,9 +14,11 @@ mod belief;
 mod budget;
 mod grid;
 mod pace;
+mod sighting;
 mod trust;
 
 pub use self::belief::{RateBelief, VisitValue};
 pub use self::budget::Quota;
 pub use self::pace::Pace;
+pub use self::sighting::{Sighting, VISIT};
 pub use self::trust::Trust;
