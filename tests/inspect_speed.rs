@@ -56,6 +56,7 @@ fn add(bench: &Bench, rows: u64) -> u64 {
                 title: &title,
                 text: &text,
                 other: "",
+                site_lines: &[],
                 host: &host,
                 site: &host,
                 time: 1_700_000_000 + at,

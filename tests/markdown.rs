@@ -261,3 +261,18 @@ fn code_tables_and_headings_that_a_site_repeats_stay() {
     }
     assert!(!page.contains("Sign up") && !page.contains("Our bulletin"), "{page}");
 }
+
+#[cfg(unix)]
+#[test]
+fn two_exports_do_not_write_into_one_folder_at_once() {
+    let bench = bench();
+    let notes = bench.path("notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    let other = std::fs::File::open(&notes).unwrap();
+    other.try_lock().unwrap();
+    let (exit, err) = exported(&bench, &notes, &[]);
+    assert!(exit == 6 && err.contains("another export writes to this folder"), "{exit}: {err}");
+    assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
+    drop(other);
+    assert_eq!(exported(&bench, &notes, &[]).0, 0);
+}

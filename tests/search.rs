@@ -97,3 +97,46 @@ fn several_directories_are_one_list_also_with_an_offset() {
     assert_eq!(all.len(), 4, "{all:?}");
     assert_eq!(search(&["--offset", "1", "--limit", "2"]), all[1..3]);
 }
+
+/// Lines that three pages of a site have belong to the site: they are found, but after main text.
+#[test]
+fn lines_that_a_site_repeats_are_found_as_other_text_and_stay_in_the_stored_text() {
+    let bench = Bench::new();
+    let notice =
+        "Sign up for the bulletin of our harbour and you will not miss a single boat again.";
+    let page = |number: u64| {
+        let body = match number {
+            9 => format!("<p>{}</p><p>The bulletin of 1911 tells of it.</p>", prose(900, 12)),
+            _ => format!("<p>{}</p><p>{notice}</p>", prose(number * 40, 12)),
+        };
+        let url = format!("http://www.news.example/{number}");
+        serde_json::json!({"url": url, "html": format!("<h1>Story {number}</h1>{body}")})
+            .to_string()
+    };
+    let pages = bench.path("pages.jsonl");
+    crate::support::write(&pages, [1, 2, 3, 4, 5, 9].map(page).join("\n"));
+    bench.run(&["pages", pages.to_str().unwrap()]);
+    let found = |query: &str| {
+        let mut urls = urls(&bench.run(&["search", query, "--json"]));
+        urls.iter_mut().for_each(|url| *url = url.split_off("http://www.news.example/".len()));
+        urls
+    };
+    let sorted = |query: &str| {
+        let mut found = found(query);
+        found.sort();
+        found
+    };
+    assert_eq!(sorted("bulletin"), ["1", "2", "3", "4", "5", "9"]);
+    // The first two were indexed before it was known.
+    assert_eq!(sorted("text:bulletin"), ["1", "2", "9"]);
+    assert_eq!(sorted("other:bulletin"), ["3", "4", "5"]);
+    assert!(found("bulletin")[..3].contains(&"9".to_owned()), "{:?}", found("bulletin"));
+    let exported = json_lines(bench.run(&["export", "--no-site-boilerplate"]).as_bytes());
+    let whole = exported.iter().filter(|row| row["text"].as_str().unwrap().contains(notice));
+    assert_eq!(whole.count(), 5);
+    assert!(!exported.iter().any(|row| row["text"].as_str().unwrap().contains('\u{1}')));
+    // Off by a flag.
+    let off = Bench::new();
+    off.run(&["pages", pages.to_str().unwrap(), "--no-site-boilerplate"]);
+    assert_eq!(urls(&off.run(&["search", "text:bulletin", "--json"])).len(), 6);
+}

@@ -111,12 +111,14 @@ impl Committer {
     }
 
     pub(super) fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
+        let mut site_lines = Vec::new();
         if let Some(text) = &found.page_text {
             let packed = PackedText::of(text);
             let compared = Arc::new(Compared::new(text.clone()));
             self.compared.insert(id, entry.own_key(), packed, &compared);
             if let Some(site) = site_of_key(entry.own_key()) {
                 self.sites.add(site, compared.line_hashes());
+                site_lines = self.site_lines(&compared, site, (&found.text, 0));
             }
         }
         let url = Url::parse(&entry.url).ok();
@@ -126,6 +128,7 @@ impl Committer {
             title: &found.title,
             text: &found.text,
             other: &found.other,
+            site_lines: &site_lines,
             host: &url.as_ref().map(host_key).unwrap_or_default(),
             site: &url.as_ref().map(registrable_site).unwrap_or_default(),
             time: hapax_data::parse_moment(&entry.time).unwrap_or_default(),

@@ -9,6 +9,7 @@ use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
+use hapax_page::comparison::Compared;
 use hapax_page::sites::site_of_url;
 use hapax_page::{as_it_stands, examples};
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
@@ -18,7 +19,8 @@ use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
 use hapax_data::{
-    ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageLinks, round, site_of_key,
+    ComparedTexts, Discarded, DiscardedOf, Evidence, MIN_PAGES, PackedText, PageLinks,
+    repeated_runs, round, site_of_key,
 };
 
 /// The other page of a log line: a kept page, or a document of a reference.
@@ -40,8 +42,15 @@ impl Committer {
     ) -> Result<()> {
         self.texts.insert(id, Arc::clone(&page.text));
         self.store_text(page, id);
+        let text = shown_text(&page.text);
+        let mut site_lines = Vec::new();
         if let Some(site) = site_of_url(&page.url) {
             self.sites.add(site, page.compared.line_hashes());
+            if self.search.adds {
+                // The heading may have been removed.
+                let before = usize::from(text.len() < page.text.len());
+                site_lines = self.site_lines(&page.compared, site, (text, before));
+            }
         }
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
@@ -54,8 +63,9 @@ impl Committer {
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
-                text: shown_text(&page.text),
+                text,
                 other: &page.other_text,
+                site_lines: &site_lines,
                 host: &page.host,
                 site: &page.site,
                 time: seconds_since_1970(page.time),
@@ -86,6 +96,31 @@ impl Committer {
         self.event_kept(page, id, time)?;
         self.sinks.keep(&Observed::of(page), id)?;
         self.observer.tell(&Event::Kept { page: Observed::of(page), id })
+    }
+
+    /// Returns the lines of a page's text that at least three kept pages of its site contain, by number. The first two of
+    /// these pages were indexed before that was known. The text lacks the first `before` lines.
+    pub(super) fn site_lines(
+        &self,
+        compared: &Compared,
+        site: u64,
+        (text, before): (&str, usize),
+    ) -> Vec<usize> {
+        let (numbers, hashes): (Vec<usize>, Vec<u64>) = compared.numbered_lines().unzip();
+        let counts = self.sites.pages_with_each(site, hashes.into_iter());
+        let is_repeated = |count: &u64| *count >= u64::from(MIN_PAGES);
+        if !counts.iter().any(is_repeated) {
+            return Vec::new();
+        }
+        let lines: Vec<&str> = text.split('\n').collect();
+        repeated_runs(&lines, |at| {
+            let found = numbers.binary_search(&(at + before)).ok();
+            match found.and_then(|found| counts.get(found)) {
+                Some(count) => Some(is_repeated(count)),
+                // No words, or it repeats the heading.
+                None => lines.get(at)?.contains(char::is_alphanumeric).then_some(false),
+            }
+        })
     }
 
     /// Returns the evidence that decided about a pair.

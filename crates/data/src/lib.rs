@@ -129,7 +129,7 @@ pub use rows::{NONE, Row, Rows, is_of_host};
 pub use runs::{Run, Runs};
 pub use sightings::{Sighted, Sightings};
 pub use site_counts::{SiteReader, differs, read_sites, site_of_key};
-pub use site_lines::{Cleaned, SiteLines, SiteLinesBuilder};
+pub use site_lines::{Cleaned, MIN_PAGES, SiteLines, SiteLinesBuilder, repeated_runs};
 pub use spool::{Answer, Request, Spool, submit};
 pub use standing::{Heads, Shown, Standing, tables};
 pub use stream::{

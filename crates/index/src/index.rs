@@ -11,6 +11,7 @@ use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{Directory, IndexSettings, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use crate::error::{Error, Result};
+use crate::marks::{marked, with_lines};
 use crate::schema::{Fields, TOKENIZER, schemas};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agreeing_reader};
@@ -57,6 +58,8 @@ pub struct Page<'a> {
     pub bytes: u64,
     /// Whether it declares itself as its canonical address.
     pub canonical: bool,
+    /// Numbers of lines of `text` that the site repeats, ascending. They are stored in the text, but found as other text.
+    pub site_lines: &'a [usize],
     /// More data of the caller. Not stored in an index of version 1.
     pub meta: &'a str,
 }
@@ -120,7 +123,9 @@ impl Index {
         document.add_u64(fields.id, page.id);
         document.add_text(fields.url, page.url);
         document.add_text(fields.title, page.title);
-        document.add_text(fields.text, page.text);
+        // An index of an earlier version has no other text, so the lines stay where they are.
+        let lines = if fields.added.is_some() { page.site_lines } else { &[] };
+        document.add_text(fields.text, marked(page.text, lines));
         document.add_text(fields.language, page.language);
         document.add_text(fields.fetched, page.fetched);
         document.add_text(fields.stored_at, page.stored_at);
@@ -130,8 +135,9 @@ impl Index {
             document.add_text(meta, page.meta);
         }
         if let Some(added) = fields.added {
-            if !page.other.is_empty() {
-                document.add_text(added.other, page.other);
+            let other = with_lines(page.other, page.text, lines);
+            if !other.is_empty() {
+                document.add_text(added.other, other);
             }
             document.add_text(added.host, page.host);
             document.add_text(added.site, page.site);

@@ -7,6 +7,7 @@ mod error;
 mod few_words;
 mod ids;
 mod index;
+mod marks;
 mod query;
 mod reading;
 mod request;

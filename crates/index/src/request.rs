@@ -90,6 +90,33 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_the_site_are_stored_in_the_text_and_found_as_other_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        let text = "Boats\nSign up for our bulletin.\nThe river rose.";
+        let own = Page { id: 1, text: "A bulletin about boats.", other: "side", ..Page::default() };
+        let page = Page { id: 2, text, other: "box", site_lines: &[1], ..Page::default() };
+        index.add(&own).unwrap();
+        index.add(&page).unwrap();
+        index.commit().unwrap();
+        let searcher = Searcher::open(folder.path(), jieba).unwrap();
+        let words = |query| ids(&searcher, &Request::words(query));
+        assert_eq!(words("bulletin"), [1, 2], "a line of the site weighs less");
+        assert_eq!((words("text:bulletin"), words("other:bulletin")), (vec![1], vec![2]));
+        assert_eq!((words("text:river"), words("other:box")), (vec![2], vec![2]));
+        assert_eq!((words("\"boats sign\""), words("\"boats the\"")), (vec![], vec![]));
+        let stored = searcher.page(2).unwrap().unwrap();
+        assert_eq!(
+            (stored.text.as_str(), stored.other.as_str()),
+            (text, "box\nSign up for our bulletin.")
+        );
+        let (hits, _) = searcher.find(&Request::words("river")).unwrap();
+        assert_eq!(hits[0].snippet, "Boats Sign up for our bulletin. The river rose");
+        let (hits, _) = searcher.find(&Request::words("bulletin")).unwrap();
+        assert!(hits[1].snippet.contains("Sign up for our bulletin"), "{}", hits[1].snippet);
+    }
+
+    #[test]
     fn filters_restrict_the_pages_and_not_their_order() {
         let (_folder, searcher) = three_pages();
         let all = Request::words("*");

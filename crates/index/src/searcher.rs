@@ -18,6 +18,7 @@ use tantivy::{Directory, IndexReader, TantivyDocument, Term};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
 use crate::index::guarded;
+use crate::marks::unmarked;
 use crate::reading::Reading;
 use crate::request::Request;
 use crate::schema::{Fields, TOKENIZER};
@@ -408,7 +409,7 @@ fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
         id: number_of(document, fields.id),
         url: text_of(document, fields.url),
         title: text_of(document, fields.title),
-        text: text_of(document, fields.text),
+        text: unmarked(&text_of(document, fields.text)).into_owned(),
         other: fields.added.map(|added| text_of(document, added.other)).unwrap_or_default(),
         language: text_of(document, fields.language),
         fetched: text_of(document, fields.fetched),
@@ -457,7 +458,7 @@ impl Snippets {
         };
         let found = with_words(&self.text, &body).or_else(elsewhere);
         let found = found.unwrap_or_else(|| body.chars().take(SNIPPET).collect());
-        found.split_whitespace().collect::<Vec<_>>().join(" ")
+        unmarked(&found).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -3,6 +3,8 @@
 use jieba_rs::Jieba;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use crate::marks::MARK;
+
 /// Returns the caller's dictionary. Called at the first Chinese or Japanese word, because loading takes time.
 pub type Dictionary = fn() -> &'static Jieba;
 
@@ -72,8 +74,14 @@ impl Tokens<'_> {
                 return Some(word);
             }
             let rest = self.text.get(self.at..)?;
-            let start = self.at + rest.find(char::is_alphanumeric)?;
+            let start = self.at + rest.find(|c: char| c.is_alphanumeric() || c == MARK)?;
             let rest = self.text.get(start..)?;
+            if rest.starts_with(MARK) {
+                // A phrase does not continue behind the line.
+                self.position += 1;
+                self.at = start + rest.find('\n').unwrap_or(rest.len());
+                continue;
+            }
             if !rest.starts_with(is_cjk) {
                 let end = rest.find(|c: char| !c.is_alphanumeric() || is_cjk(c));
                 let length = end.unwrap_or(rest.len());
@@ -142,6 +150,18 @@ mod tests {
             tokens.push(stream.token().clone());
         }
         tokens
+    }
+
+    #[test]
+    fn marked_lines_have_no_words() {
+        let words = |text: &str| -> Vec<(String, usize, usize)> {
+            let all = tokens(text).into_iter();
+            all.map(|token| (token.text, token.position, token.offset_from)).collect()
+        };
+        let of = |text: &str, position, from| (text.to_owned(), position, from);
+        assert_eq!(words("one\n\u{1}two 北京\nthree"), [of("one", 0, 0), of("three", 2, 16)]);
+        assert_eq!(words("\u{1}one"), []);
+        assert_eq!(words("\u{1}one\n\u{1}two\n北京"), [of("北京", 2, 10)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hapax_data::files::{NewFile, is_temporary};
+use hapax_data::files::{NewFile, is_temporary, lock_folder};
 
 use crate::error::{Error, Result};
 
@@ -21,18 +21,12 @@ impl Folder {
         fs::create_dir_all(&self.0).map_err(Error::at(&self.0))
     }
 
-    /// Locks out other exports of tables to this folder until the lock is dropped, and removes what a killed one left.
+    /// Locks out other exports to this folder until the lock is dropped, and removes what a killed one left.
     /// Returns `None` where folders cannot be locked.
     pub(crate) fn lock(&self) -> Result<Option<fs::File>> {
-        let Ok(folder) = fs::File::open(&self.0) else { return Ok(None) };
-        match folder.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                let why = "another export writes to this folder: wait until it has ended, or name another folder";
-                return Err(Error::at(&self.0)(io::Error::new(io::ErrorKind::ResourceBusy, why)));
-            }
-            Err(fs::TryLockError::Error(_)) => return Ok(None),
-        }
+        let Some(folder) = lock_folder(&self.0).map_err(Error::at(&self.0))? else {
+            return Ok(None);
+        };
         for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).map(|time| time.elapsed());
             let is_old = age.is_ok_and(|age| age.is_ok_and(|age| age > LEFTOVER));

@@ -73,6 +73,7 @@ fn add(index: &mut Index, page: StoredPage, archive: &Path) -> Result<()> {
         title: &page.title,
         text: &page.text,
         other: &other,
+        site_lines: &[],
         host: &url.as_ref().map(host_key).unwrap_or_default(),
         site: &url.as_ref().map(registrable_site).unwrap_or_default(),
         time: parse_moment(&page.fetched).unwrap_or_default(),

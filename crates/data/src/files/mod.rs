@@ -2,6 +2,7 @@
 
 mod destination;
 mod exchange;
+mod folder_lock;
 mod output;
 mod pipe;
 mod private;
@@ -9,6 +10,7 @@ mod root;
 
 pub use destination::{Destination, NamedFile};
 pub use exchange::{end_exchange, exchange};
+pub use folder_lock::lock_folder;
 pub use output::{NewFile, is_temporary, remove_leftovers, replace};
 pub use pipe::is_closed;
 pub use private::{close_to_others, for_owner_only};

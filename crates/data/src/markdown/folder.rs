@@ -10,7 +10,7 @@ use super::names::Names;
 use super::page::{PageFile, page_file};
 use crate::error::{Error, Result, unwritable};
 use crate::export::{Export, ExportedPage};
-use crate::files::{NewFile, open_regular};
+use crate::files::{NewFile, lock_folder, open_regular};
 
 /// Pages that are read from the archive at a time, for each thread.
 const BATCH: usize = 16;
@@ -32,8 +32,8 @@ pub struct MarkdownCounts {
 /// folder stays as it is.
 ///
 /// # Errors
-/// If a page cannot be read or a file not written, or if a file is in the way that no export wrote. No file is
-/// half-written; the next export goes on.
+/// If a page cannot be read or a file not written, if a file is in the way that no export wrote, or if another export
+/// writes to the folder. No file is half-written; the next export goes on.
 ///
 /// # Complexity
 /// Reads the pages twice: their URLs first, because names depend on all of them. 16 bytes of memory for each page, and
@@ -52,6 +52,7 @@ pub fn write_markdown(
         return Ok(MarkdownCounts::default());
     }
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    let _lock = lock_folder(folder).map_err(|error| unwritable(folder, &error))?;
     let mut writer = Writer {
         folder,
         data: export.first_dir(),

@@ -17,7 +17,7 @@ use self::count::Counter;
 use crate::error::Result;
 
 /// Number of pages of a site from which on a line is boilerplate.
-const MIN_PAGES: u32 = 3;
+pub const MIN_PAGES: u32 = 3;
 /// Maximum number of repeated lines of a site, the most frequent first: 128 KiB.
 const MAX_LINES_PER_SITE: usize = 8_192;
 /// Minimum words of a repeated run that is removed from the middle of a text. Headings of a manual are shorter.
@@ -104,36 +104,56 @@ impl SiteLines {
             return whole();
         }
         let title = line_hash(title);
-        // Each line, whether it has words, and whether it is empty or repeated.
-        let line_of = |line| {
-            let hash = line_hash(line);
-            let is_repeated =
-                hash.is_none_or(|line| Some(line) != title && self.lines.contains(&(site, line)));
-            (line, hash.is_some(), is_repeated)
-        };
-        let lines: Vec<(&str, bool, bool)> = text.split('\n').map(line_of).collect();
-        let mut kept: Vec<&str> = Vec::with_capacity(lines.len());
-        let (mut removed, mut rest) = (0, lines.as_slice());
-        while !rest.is_empty() {
-            let own = rest.iter().position(|line| line.2).unwrap_or(rest.len());
-            let (before, from) = rest.split_at(own);
-            kept.extend(before.iter().map(|line| line.0));
-            let end = from.iter().position(|line| !line.2).unwrap_or(from.len());
-            let (run, behind) = from.split_at(end);
-            let count = run.iter().filter(|line| line.1).count();
-            let at_edge = kept.is_empty() || behind.is_empty();
-            if at_edge || run.iter().map(|line| words(line.0)).sum::<usize>() >= MIN_RUN_WORDS {
-                removed += count;
-            } else {
-                kept.extend(run.iter().map(|line| line.0));
-            }
-            rest = behind;
+        let lines: Vec<&str> = text.split('\n').collect();
+        let removed = repeated_runs(&lines, |at| {
+            let hash = line_hash(lines.get(at)?)?;
+            Some(Some(hash) != title && self.lines.contains(&(site, hash)))
+        });
+        if removed.is_empty() {
+            return whole();
         }
-        let cleaned = kept.join("\n");
-        #[expect(clippy::cast_precision_loss, reason = "a share")]
-        let too_little = (cleaned.len() as f64) < MIN_REST * text.len() as f64;
-        if removed == 0 || too_little { whole() } else { Cleaned { text: cleaned, removed } }
+        let is_kept = |at: &usize| removed.binary_search(at).is_err();
+        let rest = lines.iter().enumerate().filter(|(at, _)| is_kept(at)).map(|(_, line)| *line);
+        let text = rest.collect::<Vec<_>>().join("\n");
+        let with_words =
+            |at: &&usize| lines.get(**at).is_some_and(|line| line_hash(line).is_some());
+        Cleaned { text, removed: removed.iter().filter(with_words).count() }
     }
+}
+
+/// Returns the numbers of lines that a site repeats and that are no part of the page: runs at the beginning or the end,
+/// and runs of eight words or more in between. `is_repeated` returns `None` for a line without words. Nothing if less
+/// than 30 % of the text would remain.
+///
+/// # Complexity
+/// Linear in the text.
+pub fn repeated_runs(lines: &[&str], is_repeated: impl Fn(usize) -> Option<bool>) -> Vec<usize> {
+    let known: Vec<Option<bool>> = (0..lines.len()).map(is_repeated).collect();
+    // A line without words belongs to the run around it.
+    let in_run = |at: usize| known.get(at).is_some_and(|known| *known != Some(false));
+    let (mut removed, mut at, mut kept_any) = (Vec::new(), 0, false);
+    while at < lines.len() {
+        if !in_run(at) {
+            (at, kept_any) = (at + 1, true);
+            continue;
+        }
+        let end = (at..lines.len()).find(|at| !in_run(*at)).unwrap_or(lines.len());
+        let run = lines.get(at..end).unwrap_or_default();
+        let at_edge = !kept_any || end == lines.len();
+        if at_edge || run.iter().map(|line| words(line)).sum::<usize>() >= MIN_RUN_WORDS {
+            removed.extend(at..end);
+        } else {
+            kept_any = true;
+        }
+        at = end;
+    }
+    let length = |at: usize| lines.get(at).map_or(0, |line| line.len() + 1);
+    let all: usize = (0..lines.len()).map(length).sum();
+    let gone: usize = removed.iter().map(|at| length(*at)).sum();
+    let has_words = removed.iter().any(|at| known.get(*at).is_some_and(Option::is_some));
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    let too_little = ((all - gone) as f64) < MIN_REST * all as f64;
+    if too_little || !has_words { Vec::new() } else { removed }
 }
 
 /// Returns the hash of a site's pages in one language.

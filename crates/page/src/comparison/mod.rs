@@ -71,11 +71,10 @@ impl Compared {
         self.words.get_or_init(|| {
             let heading = &self.names.heading;
             let near = |line: &str| line.len().abs_diff(self.page.heading.len()) <= MAX_MORE;
-            let lines = self
-                .page
-                .text
-                .lines()
-                .filter(|line| heading.is_empty() || !near(line) || !heading.is_line(line));
+            let lines =
+                self.page.text.lines().enumerate().filter(|(_, line)| {
+                    heading.is_empty() || !near(line) || !heading.is_line(line)
+                });
             Words::of_lines(lines)
         })
     }
@@ -90,6 +89,12 @@ impl Compared {
             lines.truncate(MAX_LINES);
             lines
         })
+    }
+
+    /// Returns the lines of its text that have words and do not repeat the heading: the number of each in the text, and its
+    /// hash as in [`line_hashes`](Self::line_hashes).
+    pub fn numbered_lines(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.words().numbered_hashes().take(MAX_LINES)
     }
 
     fn cells(&self) -> &Cells {

@@ -27,6 +27,8 @@ pub struct Words {
     hashes: Vec<u64>,
     /// For each line with words, the number of words up to its end.
     lines: Vec<usize>,
+    /// For each of them, its number in the text.
+    sources: Vec<u32>,
     /// The words that are section numbers at the beginning of a line, in order.
     sections: Vec<usize>,
     /// Number of words that are single characters of Thai, Lao, Khmer or Burmese.
@@ -40,12 +42,13 @@ impl Words {
     /// # Complexity
     /// Linear in the text.
     pub fn of(text: &str) -> Self {
-        Self::of_lines(text.lines())
+        Self::of_lines(text.lines().enumerate())
     }
 
-    pub(crate) fn of_lines<'l>(lines: impl Iterator<Item = &'l str>) -> Self {
+    /// Reads some lines of a text, each with its number there.
+    pub(crate) fn of_lines<'l>(lines: impl Iterator<Item = (usize, &'l str)>) -> Self {
         let mut all = Self::default();
-        for line in lines {
+        for (number, line) in lines {
             let before = all.len();
             let sections = before + section_numbers(line);
             for_each_word(line, |word| {
@@ -63,6 +66,7 @@ impl Words {
             });
             if all.len() > before {
                 all.lines.push(all.len());
+                all.sources.push(u32::try_from(number).unwrap_or(u32::MAX));
             }
             if all.cut {
                 break;
@@ -176,6 +180,12 @@ impl Words {
             .take_while(|line| line.end <= words.end)
             .map(|line| (self.line_hash(line.clone()), line.len()))
             .collect()
+    }
+
+    /// Returns the number in the text of each line with words, and its hash.
+    pub(crate) fn numbered_hashes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let hashes = self.lines().map(|line| self.line_hash(line));
+        self.sources.iter().map(|number| *number as usize).zip(hashes)
     }
 
     /// Returns the word range of each line.

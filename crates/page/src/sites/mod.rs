@@ -160,6 +160,12 @@ impl SiteStore {
         self.counting.counted().counts.pages_with(site, line)
     }
 
+    /// Returns the same for several lines.
+    pub fn pages_with_each(&self, site: u64, lines: impl Iterator<Item = u64>) -> Vec<u64> {
+        let counted = self.counting.counted();
+        lines.map(|line| counted.counts.pages_with(site, line)).collect()
+    }
+
     /// Writes the changes and makes them durable. Returns the number of this commit, which the next commit of the
     /// dedup store has to record.
     ///
