@@ -495,68 +495,6 @@ fn a_running_crawl_serves_metrics_and_writes_its_log_file() {
 }
 
 #[test]
-fn queries_with_punctuation_are_searched_and_exports_are_read_again() {
-    let bench = Bench::new();
-    let page = format!("<title>What's new</title><h1>What's new</h1><p>{}</p>", prose(1, 10));
-    write(&bench.path("a.html"), page);
-    let page = bench.path("a.html").display().to_string();
-    bench.run(&["pages", &page]);
-    for query in ["what's new", "new: (what's)", "what's 'new", "\"what's new"] {
-        assert!(bench.run(&["search", query]).contains("What's new"), "{query}");
-    }
-    let output = crawl().args(["search", "a AND (", "--data"]).arg(bench.data()).output().unwrap();
-    assert_eq!(code(&output), 1, "a formula that is none");
-    let lines = bench.run(&["export"]);
-    write(&bench.path("kept.jsonl"), &lines);
-    let again = bench.path("again").display().to_string();
-    let kept = bench.path("kept.jsonl").display().to_string();
-    let read = printed(&["pages", &kept, "--data", &again]);
-    assert!(read.contains("indexed in all           1"), "{read}");
-    assert_eq!(printed(&["export", "--data", &again]).lines().count(), 1);
-    let command = ["export", "--host", "b.example", "--data", &again];
-    let output = crawl().args(command).output().unwrap();
-    let said = text(&output.stderr);
-    assert!(output.stdout.is_empty() && said.contains("no page passes the filters"), "{said}");
-    let status = bench.run(&["status", "--json"]);
-    assert!(status.contains("\"indexed\":1"), "{status}");
-}
-
-#[test]
-fn lines_that_a_site_repeats_are_left_out_of_what_is_exported() {
-    let bench = Bench::new();
-    let notice =
-        "Sign up for the bulletin of our harbour and you will not miss a single boat again.";
-    let page = |number: u64| {
-        let body = format!("<p>{}</p><p>{notice}</p>", prose(number, 12));
-        let url = format!("http://www.news.example/{number}");
-        serde_json::json!({"url": url, "html": format!("<h1>Story {number}</h1>{body}")})
-            .to_string()
-    };
-    let pages = bench.path("pages.jsonl");
-    write(&pages, [1, 2, 3].map(page).join("\n"));
-    bench.run(&["pages", pages.to_str().unwrap()]);
-    let exported = |args: &[&str]| json_lines(bench.run(args).as_bytes());
-    let lines = exported(&["export"]);
-    assert_eq!(lines.len(), 3);
-    for line in &lines {
-        let text = line["text"].as_str().unwrap();
-        assert!(!text.contains("Sign up") && text.contains("Story"), "{line}");
-        assert_eq!(line["site_lines"], 1);
-        assert_eq!(line["page_type"], "article");
-        assert!(line["confidence"].as_f64().is_some_and(|value| value > 0.5), "{line}");
-    }
-    for line in exported(&["export", "--no-site-boilerplate"]) {
-        assert!(
-            line["text"].as_str().unwrap().contains(notice) && line["site_lines"] == 0,
-            "{line}"
-        );
-    }
-    // As a setting of the data directory.
-    bench.run(&["pages", pages.to_str().unwrap(), "--no-site-boilerplate"]);
-    assert_eq!(exported(&["export"])[0]["site_lines"], 0);
-}
-
-#[test]
 fn the_status_names_each_host_with_its_counts() {
     let server = Server::start(
         [("/", html(format!("<p>{}</p><a href=/gone>x</a>", prose(1, 10))))]

@@ -324,3 +324,38 @@ fn a_program_without_parquet_says_how_to_get_it() {
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("--features parquet"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn lines_that_a_site_repeats_are_left_out_of_what_is_exported() {
+    let bench = Bench::new();
+    let notice =
+        "Sign up for the bulletin of our harbour and you will not miss a single boat again.";
+    let page = |number: u64| {
+        let body = format!("<p>{}</p><p>{notice}</p>", prose(number, 12));
+        let url = format!("http://www.news.example/{number}");
+        serde_json::json!({"url": url, "html": format!("<h1>Story {number}</h1>{body}")})
+            .to_string()
+    };
+    let pages = bench.path("pages.jsonl");
+    std::fs::write(&pages, [1, 2, 3].map(page).join("\n")).unwrap();
+    bench.run(&["pages", pages.to_str().unwrap()]);
+    let exported = |args: &[&str]| json_lines(bench.run(args).as_bytes());
+    let lines = exported(&["export"]);
+    assert_eq!(lines.len(), 3);
+    for line in &lines {
+        let text = line["text"].as_str().unwrap();
+        assert!(!text.contains("Sign up") && text.contains("Story"), "{line}");
+        assert_eq!(line["site_lines"], 1);
+        assert_eq!(line["page_type"], "article");
+        assert!(line["confidence"].as_f64().is_some_and(|value| value > 0.5), "{line}");
+    }
+    for line in exported(&["export", "--no-site-boilerplate"]) {
+        assert!(
+            line["text"].as_str().unwrap().contains(notice) && line["site_lines"] == 0,
+            "{line}"
+        );
+    }
+    // As a setting of the data directory.
+    bench.run(&["pages", pages.to_str().unwrap(), "--no-site-boilerplate"]);
+    assert_eq!(exported(&["export"])[0]["site_lines"], 0);
+}

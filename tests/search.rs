@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::support::{Bench, Server, code, crawl, html, json_lines, prose, text};
+use crate::support::{Bench, Server, code, crawl, html, json_lines, printed, prose, text, write};
 
 fn manual() -> Server {
     let page = |number: u64, box_text: &str| {
@@ -114,7 +114,7 @@ fn lines_that_a_site_repeats_are_found_as_other_text_and_stay_in_the_stored_text
             .to_string()
     };
     let pages = bench.path("pages.jsonl");
-    crate::support::write(&pages, [1, 2, 3, 4, 5, 9].map(page).join("\n"));
+    write(&pages, [1, 2, 3, 4, 5, 9].map(page).join("\n"));
     bench.run(&["pages", pages.to_str().unwrap()]);
     let found = |query: &str| {
         let mut urls = urls(&bench.run(&["search", query, "--json"]));
@@ -139,4 +139,31 @@ fn lines_that_a_site_repeats_are_found_as_other_text_and_stay_in_the_stored_text
     let off = Bench::new();
     off.run(&["pages", pages.to_str().unwrap(), "--no-site-boilerplate"]);
     assert_eq!(urls(&off.run(&["search", "text:bulletin", "--json"])).len(), 6);
+}
+
+#[test]
+fn queries_with_punctuation_are_searched_and_exports_are_read_again() {
+    let bench = Bench::new();
+    let page = format!("<title>What's new</title><h1>What's new</h1><p>{}</p>", prose(1, 10));
+    write(&bench.path("a.html"), page);
+    let page = bench.path("a.html").display().to_string();
+    bench.run(&["pages", &page]);
+    for query in ["what's new", "new: (what's)", "what's 'new", "\"what's new"] {
+        assert!(bench.run(&["search", query]).contains("What's new"), "{query}");
+    }
+    let output = crawl().args(["search", "a AND (", "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 1, "a formula that is none");
+    let lines = bench.run(&["export"]);
+    write(&bench.path("kept.jsonl"), &lines);
+    let again = bench.path("again").display().to_string();
+    let kept = bench.path("kept.jsonl").display().to_string();
+    let read = printed(&["pages", &kept, "--data", &again]);
+    assert!(read.contains("indexed in all           1"), "{read}");
+    assert_eq!(printed(&["export", "--data", &again]).lines().count(), 1);
+    let command = ["export", "--host", "b.example", "--data", &again];
+    let output = crawl().args(command).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.stdout.is_empty() && said.contains("no page passes the filters"), "{said}");
+    let status = bench.run(&["status", "--json"]);
+    assert!(status.contains("\"indexed\":1"), "{status}");
 }

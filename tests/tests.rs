@@ -67,6 +67,8 @@ mod endless_templates;
 mod traps;
 // Sites whose pages repeat under new URLs of any form.
 mod repetitive_sites;
+// Endless sites whose pages have other words at each request.
+mod noisy_sites;
 
 mod webzoo;
 // tdmrep.json of a host.
@@ -94,9 +96,11 @@ mod many_hosts;
 mod tls;
 // Seeds whose redirects end in a failure.
 mod moved_seeds;
-mod noisy_sites;
 // Sitemaps, robots.txt, politeness, conditional requests.
 mod fetching;
+// Pages that need a cookie or a script.
+mod blank_pages;
+mod cookie_walls;
 // How sitemaps are found and read.
 mod sitemaps;
 // Every reason of skipped.jsonl.
@@ -123,6 +127,7 @@ mod readers;
 mod watch;
 // Changes of pages, for other programs.
 mod stream;
+mod stream_joined;
 mod stream_sinks;
 // The archive as one file for replay.
 mod wacz;
