@@ -99,7 +99,8 @@ fn an_archive_is_packed_beside_a_crawl_and_without_the_tail_of_a_killed_one() {
     );
     assert!(exit == 0 && err.contains("pages-00001.warc.gz, byte "), "{exit}: {err}");
     let lines = read(&bench, "damaged.wacz").map_or(0, |(lines, _)| lines.len());
-    assert!(after == 0 || (after - 3..=after).contains(&lines), "{lines} of {after}");
+    assert!(lines <= after && lines + 3 >= after, "{lines} of {after}");
+    assert!(err.contains("the record is not in the index"), "{err}");
     // A directory without an archive is left out.
     let other = Bench::new();
     assert_eq!(code(&other.crawl(&[server.url("/")], &["--no-warc", "--max-pages", "3"])), 3);
@@ -111,7 +112,7 @@ fn an_archive_is_packed_beside_a_crawl_and_without_the_tail_of_a_killed_one() {
         .output()
         .unwrap();
     let said = text(&output.stderr);
-    assert!(code(&output) == 0 && said.contains("has no archive, left out"), "{said}");
+    assert!(code(&output) == 0 && said.contains("no archive, left out"), "{said}");
     assert_eq!(read(&bench, "two.wacz").map_or(0, |(lines, _)| lines.len()), lines);
 }
 

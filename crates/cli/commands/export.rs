@@ -195,7 +195,7 @@ fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
         writeln!(std::io::stderr(), "crawl: {more} other records are damaged: crawl check")?;
     }
     for data in &counts.without {
-        writeln!(std::io::stderr(), "crawl: {}: has no archive, left out", data.display())?;
+        writeln!(std::io::stderr(), "crawl: {}: no archive, left out", data.display())?;
     }
     let (records, pages) = (counted(counts.records, "record"), counted(counts.pages, "kept page"));
     writeln!(std::io::stderr(), "crawl: {}: {records}, {pages}", path.display())?;

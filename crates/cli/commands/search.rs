@@ -37,8 +37,9 @@ pub(super) fn run(args: &SearchArgs) -> Result<u8> {
     }
     let limit = args.limit.unwrap_or(if json { usize::MAX } else { 10 });
     let Found { hits, total, pages, copies, unknown_field } = search(args, limit)?;
-    if let Some(name) = unknown_field {
-        eprintln!("There is no field {name}: it is searched as a word. Fields: title, text, other");
+    if let Some((name, fields)) = unknown_field {
+        let fields = fields.join(", ");
+        eprintln!("There is no field {name}: it is searched as a word. Fields: {fields}");
     }
     let copies = |hit: &Hit| copies.get(&hit.url).copied().unwrap_or(0);
     let mut out = std::io::stdout().lock();

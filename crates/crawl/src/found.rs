@@ -118,7 +118,9 @@ impl Committer {
             self.compared.insert(id, entry.own_key(), packed, &compared);
             if let Some(site) = site_of_key(entry.own_key()) {
                 self.sites.add(site, compared.line_hashes());
-                site_lines = self.site_lines(&compared, site, (&found.text, 0));
+                // The text of an index lacks a heading that its next line repeats.
+                let before = usize::from(found.text.len() < text.text.len());
+                site_lines = self.site_lines(&compared, site, (&found.text, before));
             }
         }
         let url = Url::parse(&entry.url).ok();

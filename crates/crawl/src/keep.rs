@@ -23,6 +23,9 @@ use hapax_data::{
     repeated_runs, round, site_of_key,
 };
 
+/// Minimum share of words in lines of other pages, of a page that combines them.
+const OF_OTHERS: f64 = 0.85;
+
 /// The other page of a log line: a kept page, or a document of a reference.
 #[derive(Debug)]
 pub(super) struct Other {
@@ -121,6 +124,14 @@ impl Committer {
                 None => lines.get(at)?.contains(char::is_alphanumeric).then_some(false),
             }
         })
+    }
+
+    /// Returns whether other kept pages of the site have nearly all lines of a page that was just kept, as those of a list
+    /// with filters.
+    pub(crate) fn combines_known_lines(&self, page: &PageWork) -> bool {
+        let Some(site) = site_of_url(&page.url) else { return false };
+        // The page itself counts too.
+        page.compared.share_in_lines(|line| self.sites.pages_with(site, line) > 1) >= OF_OTHERS
     }
 
     /// Returns the evidence that decided about a pair.

@@ -143,7 +143,7 @@ mod tests {
         let again = Visits::decode(&visits.encode()).unwrap();
         assert_eq!((again.last, again.misses), (1_200_000, 1));
         let sighting = Sighting { first: 1_000_000, last: 1_100_000 };
-        assert_eq!((again.sighting, &again), (sighting, &visits));
+        assert_eq!(again.sighting, sighting);
         assert_eq!(again.due(1_200_000, &PACE), 1_203_600);
         let mut bytes = visits.encode();
         bytes[0] = 9;

@@ -1,9 +1,9 @@
 //! Compares the text of a page with the texts of its proposed duplicates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
-use hapax_page::comparison::{Compared, NameRelation, Outcome, compare_pages};
+use hapax_page::comparison::{Compared, NameRelation, Outcome, Reason, compare_pages};
 use hapax_page::difference::{Difference, Summary};
 
 use crate::candidates::list_in_words;
@@ -34,6 +34,8 @@ impl Finding {
         let texts = outcome.same().then(|| compared_texts(&outcome, page, kept));
         let is_version = !outcome.same()
             && outcome.names == NameRelation::Same
+            // These tell pages of one template apart: the colours of a product, the dates of a course.
+            && !matches!(outcome.reason, Reason::Substitution | Reason::TableCells)
             && outcome.difference.as_ref().is_some_and(|found| found.jaccard() >= OF_VERSION);
         Self { same: outcome.same(), is_version, texts }
     }
@@ -123,12 +125,14 @@ pub struct Comparison<'c> {
     texts: &'c TextStore,
     own: &'c Compared,
     findings: Findings,
+    /// Those that the tables proposed. Findings made in advance may have others.
+    asked: BTreeSet<u64>,
 }
 
 impl<'c> Comparison<'c> {
     /// `known` are findings that were made in advance.
     pub const fn new(texts: &'c TextStore, own: &'c Compared, known: Findings) -> Self {
-        Self { texts, own, findings: known }
+        Self { texts, own, findings: known, asked: BTreeSet::new() }
     }
 
     /// Returns all findings.
@@ -136,9 +140,10 @@ impl<'c> Comparison<'c> {
         self.findings
     }
 
-    /// Returns a page that differs from this one, but has its name and most of its words.
-    pub fn version_of(&self) -> Option<u64> {
-        self.findings.iter().find(|(_, finding)| finding.is_version).map(|(id, _)| *id)
+    /// Returns the pages among those that were asked for which differ from this one, but have its name and most of its words.
+    pub fn versions_of(&self) -> Vec<u64> {
+        let is_version = |id: &&u64| self.findings.get(id).is_some_and(|found| found.is_version);
+        self.asked.iter().filter(is_version).copied().collect()
     }
 
     /// Takes the finding about a page, if both are one page.
@@ -150,6 +155,7 @@ impl<'c> Comparison<'c> {
 impl Confirm for Comparison<'_> {
     fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool> {
         let record = proposal.record;
+        self.asked.insert(record.id);
         if let Some(known) = self.findings.get(&record.id) {
             return Some(known.same);
         }

@@ -20,8 +20,8 @@ pub struct Found {
     pub pages: u64,
     /// Number of discarded copies by URL.
     pub copies: HashMap<String, u64>,
-    /// A field that the query names and no page has: its name was searched as a word.
-    pub unknown_field: Option<String>,
+    /// A field that the query names and no page has, and the fields of text: its name was searched as a word.
+    pub unknown_field: Option<(String, &'static [&'static str])>,
 }
 
 /// Searches directories, each with its opened index.
@@ -38,8 +38,9 @@ pub fn search(dirs: &[(&Path, Searcher)], request: &Request<'_>) -> Result<Found
         false => *request,
     };
     for (data, searcher) in dirs {
-        found.unknown_field = searcher.unknown_field(request.query);
         let (hits, total) = searcher.find(&of_each)?;
+        let unknown = || Some((searcher.unknown_field(request.query)?, searcher.text_fields()));
+        found.unknown_field = found.unknown_field.or_else(unknown);
         found.total += total;
         found.pages += searcher.len();
         let rows = Rows::open(data)?;

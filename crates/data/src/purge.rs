@@ -102,7 +102,7 @@ impl PurgePlan {
                 let (file, offset) = found.place;
                 let is_revisited = |payload| revisited.contains(&payload);
                 found.payload.is_some_and(is_revisited)
-                    || needed.contains(&(file as u32 + 1, offset))
+                    || files.get(file).is_some_and(|file| needed.contains(&(file.number, offset)))
             })
             .map(|found| found.of)
             .collect();
@@ -129,7 +129,7 @@ impl PurgePlan {
         }
         self.counts.shared += 1;
         if let Some(file) = file.filter(|_| self.counts.shared_urls.len() < SHOWN) {
-            let (number, offset) = (found.place.0 as u32 + 1, found.place.1);
+            let (number, offset) = (file.number, found.place.1);
             let folder = file.path.parent().unwrap_or(&file.path);
             let record = hapax_warc::read_at(folder, number, offset, MAX_RECORD)
                 .with_context(|| file.path.display().to_string())?;

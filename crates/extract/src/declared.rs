@@ -115,7 +115,8 @@ impl Declared {
         let mut words = rel.split_ascii_whitespace();
         if words.clone().any(|word| word == "license") && attribute("type").is_some_and(is_rsl) {
             let href = attribute("href").unwrap_or_default().trim();
-            if self.licences.len() < MAX_RESERVATIONS && href.len() <= limits.max_url_bytes {
+            let fits = !href.is_empty() && href.len() <= limits.max_url_bytes;
+            if fits && self.licences.len() < MAX_RESERVATIONS {
                 self.licences.push(href.to_owned());
             }
         }

@@ -29,7 +29,7 @@ const NEXT: &str = "next";
 const COUNTED: &str = "counted";
 const FIRST: u64 = 1;
 /// Longest wait for readers of the file, and the pause between two attempts.
-const READERS: Duration = Duration::from_secs(3);
+const READERS: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 const PAUSE: Duration = Duration::from_millis(50);
 /// Set if no run was made by a version that kept no inlinks, or an upgrade added those.
 pub(crate) const ALL_INLINKS: &str = "all_inlinks";

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p hapax-index --example index_size -- FOLDER`: the HTML files of a folder and its subfolders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -96,9 +96,23 @@ fn fill(
         former(&folder.join("meta.json"))?;
         index = Index::open(folder, jieba)?;
     }
+    // As a crawl that knows all pages: lines that three of them have.
+    let mut counts: HashMap<&str, u32> = HashMap::new();
+    for (_, document) in documents {
+        let lines: HashSet<&str> = document.text.split('\n').collect();
+        lines.into_iter().for_each(|line| *counts.entry(line).or_default() += 1);
+    }
+    let is_of_site = |(_, line): &(usize, &str)| counts.get(line).is_some_and(|count| *count > 2);
     for (id, (name, document)) in documents.iter().enumerate() {
         let other = if with_other { document.other_text() } else { String::new() };
+        let lines: Vec<usize> = match with_other && !is_former {
+            true => {
+                document.text.split('\n').enumerate().filter(is_of_site).map(|(at, _)| at).collect()
+            }
+            false => Vec::new(),
+        };
         index.add(&Page {
+            site_lines: &lines,
             id: id as u64,
             url: name,
             title: &document.title,

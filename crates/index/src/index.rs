@@ -11,7 +11,7 @@ use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{Directory, IndexSettings, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use crate::error::{Error, Result};
-use crate::marks::{marked, with_lines};
+use crate::marks::{marked, only_lines, unmarked};
 use crate::schema::{Fields, TOKENIZER, schemas};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agreeing_reader};
@@ -122,7 +122,7 @@ impl Index {
         let fields = self.fields;
         document.add_u64(fields.id, page.id);
         document.add_text(fields.url, page.url);
-        document.add_text(fields.title, page.title);
+        document.add_text(fields.title, unmarked(page.title));
         // An index of an earlier version has no other text, so the lines stay where they are.
         let lines = if fields.added.is_some() { page.site_lines } else { &[] };
         document.add_text(fields.text, marked(page.text, lines));
@@ -135,9 +135,13 @@ impl Index {
             document.add_text(meta, page.meta);
         }
         if let Some(added) = fields.added {
-            let other = with_lines(page.other, page.text, lines);
-            if !other.is_empty() {
-                document.add_text(added.other, other);
+            let lines = only_lines(page.text, lines);
+            if !page.other.is_empty() || !lines.is_empty() {
+                document.add_text(added.other, unmarked(page.other));
+            }
+            // A second value: what the page has outside its text stays as it is.
+            if !lines.is_empty() {
+                document.add_text(added.other, lines);
             }
             document.add_text(added.host, page.host);
             document.add_text(added.site, page.site);

@@ -33,20 +33,18 @@ pub(crate) fn unmarked(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the other text of a page with these lines of its main text at the end.
-pub(crate) fn with_lines<'t>(other: &'t str, text: &str, lines: &[usize]) -> Cow<'t, str> {
-    if lines.is_empty() {
-        return Cow::Borrowed(other);
-    }
-    let mut out = other.to_owned();
-    for (_, line) in text.split('\n').enumerate().filter(|(at, _)| lines.binary_search(at).is_ok())
-    {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(line);
-    }
-    Cow::Owned(out)
+/// Returns these lines of a text.
+pub(crate) fn only_lines(text: &str, lines: &[usize]) -> String {
+    let is_one = |(at, _): &(usize, &str)| lines.binary_search(at).is_ok();
+    let found = unmarked(text).split('\n').enumerate().filter(is_one).fold(
+        String::new(),
+        |mut found, (_, line)| {
+            found.push_str(line);
+            found.push('\n');
+            found
+        },
+    );
+    found.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -58,8 +56,8 @@ mod tests {
         assert_eq!(marked("a\nb\n\nc", &[1, 3]), "a\n\u{1}b\n\n\u{1}c");
         assert_eq!(marked("\u{1}a\nb", &[]), "a\nb", "the page had it");
         assert_eq!(unmarked("a\n\u{1}b"), "a\nb");
-        assert_eq!(with_lines("o", "a\nb\nc", &[0, 2]), "o\na\nc");
-        assert_eq!(with_lines("", "a\nb", &[1, 9]), "b");
-        assert_eq!(with_lines("o", "a", &[]), "o");
+        assert_eq!(only_lines("a\n\u{1}b\nc", &[0, 1]), "a\nb");
+        assert_eq!(only_lines("a\nb", &[1, 9]), "b");
+        assert_eq!(only_lines("a", &[]), "");
     }
 }

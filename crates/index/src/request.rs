@@ -106,14 +106,21 @@ mod tests {
         assert_eq!((words("text:river"), words("other:box")), (vec![2], vec![2]));
         assert_eq!((words("\"boats sign\""), words("\"boats the\"")), (vec![], vec![]));
         let stored = searcher.page(2).unwrap().unwrap();
-        assert_eq!(
-            (stored.text.as_str(), stored.other.as_str()),
-            (text, "box\nSign up for our bulletin.")
-        );
+        assert_eq!((stored.text.as_str(), stored.other.as_str()), (text, "box"));
         let (hits, _) = searcher.find(&Request::words("river")).unwrap();
         assert_eq!(hits[0].snippet, "Boats Sign up for our bulletin. The river rose");
         let (hits, _) = searcher.find(&Request::words("bulletin")).unwrap();
         assert!(hits[1].snippet.contains("Sign up for our bulletin"), "{}", hits[1].snippet);
+        // A page may have the character of a mark itself.
+        let (title, text, other) = ("Caf\u{1}e menu", "One\n\u{1}two", "\u{1}three");
+        index
+            .add(&Page { id: 3, title, text, other, site_lines: &[1], ..Page::default() })
+            .unwrap();
+        index.commit().unwrap();
+        let searcher = Searcher::open(folder.path(), jieba).unwrap();
+        for query in ["menu", "title:cafe", "other:two", "other:three"] {
+            assert_eq!(ids(&searcher, &Request::words(query)), [3], "{query}");
+        }
     }
 
     #[test]
@@ -159,6 +166,9 @@ mod tests {
         let (_folder, searcher) = three_pages();
         assert_eq!(ids(&searcher, &Request::words("mind:driver")), [1], "both words");
         assert_eq!(searcher.unknown_field("river mind:driver").as_deref(), Some("mind"));
+        assert_eq!(searcher.unknown_field("fetched:2026").as_deref(), Some("fetched"));
+        // Limits come before the parser.
+        assert_eq!(searcher.unknown_field(&"(".repeat(1_000_000)), None);
         for query in ["river", "title:river", "site:a.example", "river (", "it's: here"] {
             assert_eq!(searcher.unknown_field(query), None, "{query}");
         }

@@ -206,10 +206,18 @@ impl Searcher {
 
     /// Returns the name of a field in a query that no page has: [`find`](Self::find) searches for it as a word.
     pub fn unknown_field(&self, query: &str) -> Option<String> {
+        crate::query::check(query).ok()?;
         match self.parser().parse_query(query) {
-            Err(QueryParserError::FieldDoesNotExist(name)) => Some(name),
+            Err(
+                QueryParserError::FieldDoesNotExist(name) | QueryParserError::FieldNotIndexed(name),
+            ) => Some(name),
             _ => None,
         }
+    }
+
+    /// Returns the fields of text that a query may name.
+    pub const fn text_fields(&self) -> &'static [&'static str] {
+        if self.fields.added.is_some() { &["title", "text", "other"] } else { &["title", "text"] }
     }
 
     fn parser(&self) -> QueryParser {
@@ -454,7 +462,8 @@ impl Snippets {
         };
         let elsewhere = || {
             let (field, generator) = self.other.as_ref()?;
-            with_words(generator, &text_of(document, *field))
+            let values = document.get_all(*field);
+            values.filter_map(|value| value.as_str()).find_map(|text| with_words(generator, text))
         };
         let found = with_words(&self.text, &body).or_else(elsewhere);
         let found = found.unwrap_or_else(|| body.chars().take(SNIPPET).collect());

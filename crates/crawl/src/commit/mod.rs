@@ -100,9 +100,9 @@ pub(crate) struct Committer {
 
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It was kept. Another kept page may have its name and most of its words.
+    /// It was kept. Other kept pages may have its name and most of its words.
     New {
-        version_of: Option<u64>,
+        versions_of: Vec<u64>,
     },
     Known,
     Duplicate(Neighbour),
@@ -118,8 +118,8 @@ struct Best {
     duplicate_of: Option<Neighbour>,
     /// The comparison with it.
     compared: Option<ComparedTexts>,
-    /// A page with the same name and most of the words, if it is no duplicate.
-    version_of: Option<u64>,
+    /// Pages with the same name and most of the words, if it is no duplicate.
+    versions_of: Vec<u64>,
 }
 
 impl Committer {
@@ -252,7 +252,7 @@ impl Committer {
         &mut self,
         page: &PageWork,
         document: &hapax_dedup::Document<'_>,
-        Best { duplicate_of: best, compared, version_of }: Best,
+        Best { duplicate_of: best, compared, versions_of }: Best,
         against: &mut Option<Vec<InReference>>,
     ) -> Result<Outcome> {
         let time = format_time(page.time);
@@ -278,7 +278,7 @@ impl Committer {
                 let location = self.archive(page, id, None)?;
                 self.keep(page, id, &time, (location, marks))?;
                 self.remember_named(page, id);
-                Outcome::New { version_of }
+                Outcome::New { versions_of }
             }
             (Some(best), None) if better => {
                 let other = self.url_of(best.id)?;
@@ -320,8 +320,8 @@ impl Committer {
             });
             hapax_dedup::Result::Ok(compared.with_sites(&self.sites, [own, kept]))
         });
-        let version_of = comparison.version_of().filter(|_| best.is_none());
-        Ok(Best { duplicate_of: best, compared: compared.transpose()?, version_of })
+        let versions_of = if best.is_none() { comparison.versions_of() } else { Vec::new() };
+        Ok(Best { duplicate_of: best, compared: compared.transpose()?, versions_of })
     }
 
     /// Returns the stored documents that a page duplicates, best first.

@@ -2,10 +2,11 @@
 
 mod sources;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use hapax_frontier::Frontier;
+use hapax_url::UrlKey;
 use url::Url;
 
 pub(crate) use self::sources::Sources;
@@ -56,6 +57,8 @@ pub(crate) struct Dropped {
     pub(crate) source: Option<Source>,
     /// Number of its links to its own host that were queued and not known before.
     pub(crate) new_urls: u64,
+    /// Its links so far, if further links are evidence about URLs.
+    pub(crate) links: HashSet<UrlKey>,
     pub(crate) read: Option<Instant>,
     pub(crate) warnings: u64,
     /// Sitemaps that this run has requested again.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::differing::Differing;
+use super::facets::Facets;
 use super::parts::{Address, Part, without_word, words_of};
 use super::rows::{OfHost, Rows};
 use super::versions::Versions;
@@ -103,6 +104,7 @@ pub(super) struct Learning {
     /// The first kept pages that are versions of others.
     version_pages: Vec<Url>,
     versions: Versions,
+    facets: Facets,
     /// Duplicates in a row, by host.
     rows: Rows,
 }
@@ -125,6 +127,7 @@ impl Learning {
             + self.pages.len()
             + self.version_pages.len()
             + self.versions.len()
+            + self.facets.len()
             + self.rows.len()
     }
 
@@ -220,7 +223,14 @@ impl Learning {
         learnt
     }
 
-    /// Counts a further link to a known URL, which is not random then.
+    /// Adds a page as evidence about combined filters; `is_new` means that it has text of its own. Returns the evidence for a
+    /// rule if there is enough.
+    pub(super) fn facets(&mut self, address: &Address, is_new: bool) -> Option<(Part, Evidence)> {
+        let (part, pages) = self.facets.add(address, is_new, hash)?;
+        Some((part, Evidence { alone: pages, ..Evidence::default() }))
+    }
+
+    /// Counts a further link to a known URL, or a version to which several pages link: it is not random then.
     pub(super) fn linked_again(&mut self, address: &Address) {
         self.versions.linked_again(address);
     }
@@ -310,6 +320,9 @@ impl Learning {
     pub(super) fn contradicted(&mut self, part: &Part) {
         if let Part::Whole { host } = part {
             return self.rows.contradicted(host);
+        }
+        if let Part::Facets { path } = part {
+            return self.facets.contradicted(path);
         }
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };

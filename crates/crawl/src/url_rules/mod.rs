@@ -13,6 +13,7 @@
 //! Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
 
 mod differing;
+mod facets;
 mod learn;
 mod parts;
 mod rows;
@@ -46,6 +47,17 @@ const MAX_ENTRIES: usize = 500_000;
 /// The same for one site, of which the evidence is dropped.
 const MAX_SITE_ENTRIES: usize = 100_000;
 const MAX_RULES: usize = 64;
+
+/// What is known about a page that was kept.
+#[derive(Debug, Default)]
+pub(crate) struct KeptPage {
+    /// Kept pages with the same name and most of the words.
+    pub(crate) versions_of: Vec<Url>,
+    /// Whether several pages link to it.
+    pub(crate) is_linked_again: bool,
+    /// Whether other pages of the site have nearly all of its lines.
+    pub(crate) combines: bool,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct UrlRules {
@@ -233,6 +245,14 @@ impl UrlRules {
                 return Ok(());
             }
         }
+        let facets = state.learn(&site, |learning| learning.facets(&address, false));
+        if let Some(learnt) = facets
+            && !state.rules.get(&site).is_some_and(|rules| rules.contains_key(&learnt.0))
+        {
+            state.add_rules(frontier, &site, vec![learnt], (&other, kept.0))?;
+            self.any.store(true, Relaxed);
+            return Ok(());
+        }
         let Some(mut differing) = differing else {
             return match state.rules.get(&address.site) {
                 Some(rules) => claim(frontier, &other, kept.0, rules),
@@ -295,9 +315,8 @@ impl UrlRules {
         was_there
     }
 
-    /// Adds a kept page as evidence, and removes rules that it contradicts. Returns whether there were any. `version_of`
-    /// is a kept page with the same name and most of the words, `is_page` returns whether the store has a page with a
-    /// URL.
+    /// Adds a kept page as evidence, and removes rules that it contradicts. Returns whether there were any. `is_page`
+    /// returns whether the store has a page with a URL.
     ///
     /// # Errors
     /// An error of the frontier.
@@ -305,13 +324,18 @@ impl UrlRules {
         &self,
         frontier: &dyn Frontier,
         url: &Url,
-        version_of: Option<&Url>,
+        page: &KeptPage,
         is_page: impl Fn(&str) -> bool,
     ) -> Result<bool> {
         let Some(mut address) = Address::of(url) else { return Ok(false) };
         let mut state = self.writing();
         let state = &mut *state;
-        let mut other = version_of.and_then(|other| Some((Address::of(other)?, other)));
+        let mut others: Vec<(Address, &Url)> = page
+            .versions_of
+            .iter()
+            .filter_map(|other| Some((Address::of(other)?, other)))
+            .filter(|(other, _)| other.site == address.site)
+            .collect();
         let mut contradicted = Vec::new();
         if let Some(rules) = state.rules.get_mut(&address.site) {
             let (identity, dropped) = address.without(|part| rules.contains_key(part));
@@ -319,13 +343,16 @@ impl UrlRules {
             let first = std::str::from_utf8(&first).unwrap_or_default();
             if first != url.as_str() && is_page(first) {
                 // Versions of a page do not contradict a rule that versions led to.
-                let is_version = other.as_ref().is_some_and(|(other, _)| {
-                    other.without(|part| rules.contains_key(part)).0 == identity
-                });
+                let is_version = others
+                    .iter()
+                    .any(|(other, _)| other.without(|part| rules.contains_key(part)).0 == identity);
                 let by_versions =
                     |part: &Part| rules.get(part).is_some_and(|rule| rule.evidence.versions > 0);
                 contradicted = dropped;
-                contradicted.retain(|part| !(is_version && by_versions(part)));
+                contradicted.retain(|part| match part {
+                    Part::Facets { .. } => !page.combines,
+                    part => !(is_version && by_versions(part)),
+                });
             } else {
                 frontier.note(&identity, FIRST, url.as_str().into());
             }
@@ -337,19 +364,38 @@ impl UrlRules {
                 remember(frontier, &address.site, rules);
             }
             address.simplify(|part| rules.contains_key(part));
-            if let Some((other, _)) = &mut other {
+            for (other, _) in &mut others {
                 other.simplify(|part| rules.contains_key(part));
             }
         }
-        let differing = other.as_ref().and_then(|(other, _)| address.differing(other));
-        state.sees_versions |= differing.is_some();
+        // Of several pages the first whose URL can be compared part by part.
+        let version =
+            others.iter().find_map(|(other, url)| Some((address.differing(other)?, (other, *url))));
+        let is_version = version.is_some();
+        let (mut differing, other) = version.unzip();
+        if let (Some(found), Some(rules)) = (&mut differing, state.rules.get(&address.site)) {
+            found.parts.retain(|part| !rules.contains_key(part));
+            if found.each.iter().any(|part| rules.contains_key(part)) {
+                found.parts.clear();
+            }
+        }
+        let differing = differing.filter(|found| !found.parts.is_empty());
+        state.sees_versions |= is_version;
         let learnt = state.learn(&address.site, |learning| {
             contradicted.iter().for_each(|part| learning.contradicted(part));
-            learning.kept(url, &address, differing.is_some());
-            differing.map_or_else(Vec::new, |differing| learning.version(&address, &differing))
+            learning.kept(url, &address, is_version);
+            let facets = learning.facets(&address, !page.combines);
+            let versions = differing.map(|differing| {
+                if page.is_linked_again {
+                    learning.linked_again(&address);
+                }
+                learning.version(&address, &differing)
+            });
+            versions.unwrap_or_default().into_iter().chain(facets).collect::<Vec<_>>()
         });
-        if let (Some((other, url)), false) = (&other, learnt.is_empty()) {
-            state.add_rules(frontier, &address.site, learnt, (other, url))?;
+        if !learnt.is_empty() {
+            let first = other.unwrap_or((&address, url));
+            state.add_rules(frontier, &address.site, learnt, first)?;
             self.any.store(true, Relaxed);
         }
         Ok(!contradicted.is_empty())
@@ -400,7 +446,7 @@ impl State {
         let rules = self.rules.entry(site.to_owned()).or_default();
         let before = rules.len();
         for (part, evidence) in learnt {
-            if rules.len() < MAX_RULES {
+            if rules.len() < MAX_RULES && !rules.contains_key(&part) {
                 tracing::info!("{site}: {}", reason(&part, &evidence));
                 rules.insert(part, Rule::new(evidence));
             }
@@ -450,7 +496,7 @@ impl State {
         }
         let before = learning.size();
         let added = add(learning);
-        self.entries += learning.size().saturating_sub(before);
+        self.entries = (self.entries + learning.size()).saturating_sub(before);
         added
     }
 }
@@ -473,9 +519,12 @@ fn reason(part: &Part, evidence: &Evidence) -> String {
                 "the last {pages} pages of {host} were duplicates of pages of the site, with links to new URLs"
             )
         }
+        Part::Facets { .. } => format!(
+            "the last {pages} pages with {part} had nothing that other pages of the site lack"
+        ),
         part if evidence.versions > 0 => format!(
             "{part} does not change the page ({} kept pages that differ from another one in it have its name and most \
-             of its words, and no page linked to one of them again)",
+             of its words, and few of them have several links)",
             evidence.versions
         ),
         part => format!(

@@ -55,6 +55,8 @@ pub(crate) enum Part {
     Parameter(String),
     /// The order of parameters.
     Order,
+    /// Two parameters or more of this host and path: filters of a list.
+    Facets { path: String },
     /// The whole URL: further URLs of this host lead to known pages.
     Whole { host: String },
 }
@@ -62,7 +64,14 @@ pub(crate) enum Part {
 impl Part {
     /// Returns whether this is a part of the path that identifies the page on most sites.
     pub(super) const fn is_in_path(&self) -> bool {
-        !matches!(self, Self::Host | Self::Parameter(_) | Self::Order | Self::Whole { .. })
+        !matches!(
+            self,
+            Self::Host
+                | Self::Parameter(_)
+                | Self::Order
+                | Self::Facets { .. }
+                | Self::Whole { .. }
+        )
     }
 }
 
@@ -96,6 +105,7 @@ impl std::fmt::Display for Part {
                 name => write!(f, "the parameter {name}"),
             },
             Self::Order => f.write_str("the order of parameters"),
+            Self::Facets { path } => write!(f, "combined parameters of {path}"),
             Self::Whole { host } => write!(f, "further URLs of {host}"),
         }
     }
@@ -155,6 +165,11 @@ pub(super) fn without_word(segment: &str, words: &[&str], word: usize) -> String
     format!("{before}*{behind}")
 }
 
+/// Returns the host and path.
+pub(super) fn place_of(address: &Address) -> String {
+    format!("{}/{}", address.host, address.path())
+}
+
 /// Returns whether a segment is the name of a script or page, such as `index.php`.
 fn is_script(segment: &str) -> bool {
     segment.rsplit_once('.').is_some_and(|(name, ending)| {
@@ -199,6 +214,12 @@ impl Address {
             false => format!("/{}", without_digits(name)),
         };
         folder.iter().map(pattern).collect()
+    }
+
+    /// Returns the part that combines filters; `None` with fewer than two parameters.
+    pub(super) fn facets(&self) -> Option<Part> {
+        let several = self.pairs.iter().filter(|pair| !pair.starts_with(';')).count() > 1;
+        several.then(|| Part::Facets { path: place_of(self) })
     }
 
     /// Returns the part of one segment.
@@ -265,7 +286,7 @@ impl Address {
                 let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
                 own.map(String::as_str).collect::<Vec<_>>().join("&")
             }
-            Part::Order => self.pairs.join("&"),
+            Part::Order | Part::Facets { .. } => self.pairs.join("&"),
         }
     }
 
@@ -341,6 +362,9 @@ impl Address {
         }
         let mut pairs: Vec<&str> = self.pairs.iter().map(String::as_str).collect();
         pairs.retain(|pair| !parts_of(pair).any(&mut drop));
+        if pairs.len() > 1 && self.facets().is_some_and(&mut drop) {
+            return (format!("{host}/{path}?**"), dropped);
+        }
         if !pairs.is_sorted() && drop(Part::Order) {
             pairs.sort_unstable();
         }

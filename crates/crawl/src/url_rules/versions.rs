@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::differing::Differing;
-use super::parts::{Address, Part};
+use super::parts::{Address, Part, name_of};
 
 /// Required number of versions that differ from the other page in these parts only.
 const VERSIONS: u32 = 24;
@@ -89,10 +89,19 @@ impl Versions {
         found
     }
 
-    /// Counts a further link to a known URL.
+    /// Counts a further link to a known URL, or a version to which several pages link.
     pub(super) fn linked_again(&mut self, address: &Address) {
         for (set, seen) in &mut self.sets {
-            if address.without(|part| set.contains(part)).1.len() >= set.len() {
+            // Links to other URLs are many; most differ in the names of parameters.
+            let names = set.iter().filter_map(|part| match part {
+                Part::Parameter(name) => Some(name),
+                _ => None,
+            });
+            let has = |name: &String| address.pairs.iter().any(|pair| name_of(pair) == name);
+            if seen.again <= MAX_VERSIONS
+                && names.clone().all(has)
+                && address.without(|part| set.contains(part)).1.len() >= set.len()
+            {
                 seen.again = seen.again.saturating_add(1);
             }
         }

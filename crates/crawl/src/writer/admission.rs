@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::page::PageWork;
 use crate::patterns::MIN_HOST_PAGES;
 use crate::rules::Rules;
-use crate::url_rules::OfHost;
+use crate::url_rules::{KeptPage, OfHost};
 
 impl Knowledge for Writer {
     type Error = Error;
@@ -33,10 +33,15 @@ impl Knowledge for Writer {
     fn repeats(&mut self, url: &Url, host: &str) -> Result<bool> {
         if self.dropped.source.as_ref().is_some_and(|source| source.page != *url)
             && self.url_rules.has_versions(url)
-            && self.frontier.knows(url.as_str())?
         {
-            self.url_rules.linked_again(url);
-            return Ok(false);
+            // A second link of one page is none.
+            let first = self.dropped.links.insert(url_key(url.as_str()));
+            if self.frontier.knows(url.as_str())? {
+                if first {
+                    self.url_rules.linked_again(url);
+                }
+                return Ok(false);
+            }
         }
         let pages = self.stats.host_pages(host);
         if pages < MIN_HOST_PAGES && !self.url_rules.has_rules(url) {
@@ -123,7 +128,8 @@ impl Writer {
     }
 
     /// Adds a page as evidence about the URLs of its site.
-    pub(crate) fn learn_urls(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
+    pub(crate) fn learn_urls(&mut self, page: &PageWork, outcome: &Outcome) -> Result<()> {
+        let url = &page.url;
         if matches!(outcome, Outcome::Against(_)) {
             // A page of another crawl is no evidence about the URLs of this site.
             return Ok(());
@@ -164,13 +170,19 @@ impl Writer {
                     // Records of redirects have no tokens.
                     record.is_some_and(|record| record.tokens > 0)
                 };
-                let version_of = match outcome {
-                    Outcome::New { version_of: Some(id) } => {
-                        Url::parse(&self.committer.url_of(*id)?).ok()
+                let mut kept = KeptPage::default();
+                if let Outcome::New { versions_of } = outcome {
+                    for id in versions_of {
+                        kept.versions_of.extend(Url::parse(&self.committer.url_of(*id)?));
                     }
-                    _ => None,
-                };
-                if self.url_rules.saw_kept(&*self.frontier, url, version_of.as_ref(), is_page)? {
+                }
+                if !kept.versions_of.is_empty() {
+                    kept.is_linked_again = self.committer.inlinks(url.as_str())?.len() > 1;
+                }
+                // Only URLs with several parameters need it.
+                let several = url.query().is_some_and(|query| query.contains('&'));
+                kept.combines = several && self.committer.combines_known_lines(page);
+                if self.url_rules.saw_kept(&*self.frontier, url, &kept, is_page)? {
                     self.rule_given_up(url);
                 }
             }
@@ -180,13 +192,17 @@ impl Writer {
 
     /// Returns whether a link is known with its query in UTF-8, from a version that ignored the charset of the page.
     pub(super) fn is_known_in_utf8(&self, page: &PageWork, link: &Url) -> Result<bool> {
-        if !self.committer.run.utf8_queries {
+        // A recrawl finds what the other spelling did not lead to.
+        if !self.committer.run.utf8_queries || self.committer.look.on {
             return Ok(false);
         }
         let Some(before) = utf8_query(link, page.document.charset) else { return Ok(false) };
         let normal = |url: &Url| normalize(url, &self.rules.limits);
         let (Ok(now), Ok(before)) = (normal(link), normal(&before)) else { return Ok(false) };
-        Ok(!self.frontier.knows(now.as_str())? && self.frontier.knows(before.as_str())?)
+        let before = before.as_str();
+        let is_there = self.committer.store().id_of(before.as_bytes())?.is_some()
+            || self.frontier.is_waiting(before)?;
+        Ok(is_there && !self.frontier.knows(now.as_str())?)
     }
 
     fn rule_given_up(&mut self, page: &Url) {

@@ -48,7 +48,6 @@ use crate::visits::Seen;
 
 pub(crate) use self::cookie_walls::CookieWalls;
 pub(crate) use self::due::is_daily;
-use self::refresh::COOKIE_WALL;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -298,6 +297,7 @@ impl Writer {
                 && !page.document.robots.noindex
                 && !page.blank
                 && self.meta_refresh_target(page).is_none()
+                && !self.is_cookie_wall(page)
                 && !self.committer.forgotten(&page.url, &lease.host)
                 && !self.is_missing(&lease.host, page)?
             {
@@ -450,8 +450,8 @@ impl Writer {
             self.committer.unused(&page);
             return Ok(End::Done);
         }
-        if self.is_cookie_wall(&page) {
-            return self.leads_back(lease, COOKIE_WALL);
+        if let Some(end) = self.behind_cookie(lease, &page)? {
+            return Ok(end);
         }
         self.committer.seeds.fetched(&*self.frontier, page.url.as_str());
         if let Some(target) = self.meta_refresh_target(&page).cloned() {
@@ -497,7 +497,7 @@ impl Writer {
             let outcome = self.committer.page(&mut page)?;
             self.committer.check_validators(&page, &validators)?;
             self.check_claims(&page.url, &outcome)?;
-            self.learn_urls(&page.url, &outcome)?;
+            self.learn_urls(&page, &outcome)?;
             is_new = !matches!(outcome, Outcome::Known);
         }
         if is_new {
@@ -515,6 +515,7 @@ impl Writer {
     /// Queues the links of a page, and logs the parts that were not read.
     fn links_of(&mut self, page: &PageWork, entry: &Entry) -> Result<()> {
         self.dropped.new_urls = 0;
+        self.dropped.links.clear();
         if let Some(cut) = page.document.truncated {
             self.committer.skip(page.url.as_str(), Limit::from(cut), cut.as_str())?;
         }

@@ -8,6 +8,7 @@ use hapax_frontier::{End, Entry, EntryKind, Lease};
 use hapax_url::{Rejected, normalize, registrable_site};
 use url::Url;
 
+use crate::visits::Seen;
 use crate::writer::Writer;
 
 /// Maximum number of characters of an invalid target in the log.
@@ -70,6 +71,8 @@ impl Writer {
     /// Logs a redirect that leads to no page. The next recrawl requests the URL again.
     pub(super) fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<End> {
         self.end_former_alias(&lease.entry.url, None)?;
+        // The page was not there.
+        self.committer.look.seen = Some(Seen::Nothing);
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);
         self.committer.skip(url, SkipReason::Redirects, detail)?;

@@ -1,17 +1,15 @@
 //! Stubs: pages of few words that lead to another page, or to themselves once a cookie is set.
 
+use hapax_frontier::{End, Lease};
 use hapax_url::normalize;
 use url::Url;
 
 use super::Writer;
+use crate::error::Result;
 use crate::page::PageWork;
 
 /// Maximum number of words of a page whose meta refresh counts as a redirect.
 const STUB_WORDS: u32 = 50;
-
-/// Detail of the line about a page behind a cookie.
-pub(super) const COOKIE_WALL: &str =
-    "it sets a cookie and refreshes to itself; cookies are kept with --cookies";
 
 impl Writer {
     /// Returns the target of a meta refresh if the page is a stub, whatever its status. A longer page counts as a
@@ -22,10 +20,20 @@ impl Writer {
         other.then_some(target)
     }
 
-    /// Returns whether a page is a stub that sets a cookie and loads itself again, without cookies: the page is behind
-    /// it.
+    /// Logs a stub that sets a cookie and loads itself again, without cookies: the page is behind it. A stub with links is
+    /// a page. Returns `None` for any other page.
+    pub(super) fn behind_cookie(&mut self, lease: &Lease, page: &PageWork) -> Result<Option<End>> {
+        if !self.is_cookie_wall(page) {
+            return Ok(None);
+        }
+        self.committer.unused(page);
+        let detail = "it sets a cookie and refreshes to itself; cookies are kept with --cookies";
+        self.leads_back(lease, detail).map(Some)
+    }
+
     pub(super) fn is_cookie_wall(&self, page: &PageWork) -> bool {
         !self.cookie_walls.keeps_cookies()
+            && page.document.links.is_empty()
             && page.response.header("set-cookie").is_some()
             && refresh_of_stub(page).is_some_and(|target| {
                 normalize(target, &self.rules.limits).is_ok_and(|target| target == page.url)

@@ -69,7 +69,7 @@ impl Pages {
             return Ok(None);
         };
         let place = page.stored_at.clone();
-        let record = tables(&self.data).map(|store| store.record(page.id)).transpose()?.flatten();
+        let record = self.record_of(page.id)?;
         let key = record.as_ref().map(|record| String::from_utf8_lossy(&record.key).into_owned());
         let stored = StoredFeatures::of(url, &place, record.as_ref().filter(|_| self.with_tables));
         Ok(Some((ExportedPage { stored, ..ExportedPage::from(page) }, key)))
@@ -88,9 +88,10 @@ impl Pages {
     }
 
     fn record(&mut self, id: u64) -> Result<Option<Record>> {
-        if !self.with_tables {
-            return Ok(None);
-        }
+        if self.with_tables { self.record_of(id) } else { Ok(None) }
+    }
+
+    fn record_of(&mut self, id: u64) -> Result<Option<Record>> {
         if self.is_behind || self.tables.is_none() {
             let began = Instant::now();
             // Opening reads the whole journal, so its time grows with the crawl.

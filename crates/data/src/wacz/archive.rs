@@ -17,6 +17,8 @@ use crate::tables::read_only;
 /// A file of the archive, and its committed length.
 #[derive(Debug)]
 pub struct ArchiveFile {
+    /// The number in its name.
+    pub(crate) number: u32,
     pub(crate) path: PathBuf,
     pub(crate) name: String,
     pub(crate) length: u64,
@@ -25,6 +27,14 @@ pub struct ArchiveFile {
 /// Returns the files of the archive up to its committed end.
 pub(super) fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
     files_to(&data.join("pages"), archive_end(data)?)
+}
+
+/// Returns the files that the archive lacks: a person moved them away.
+pub(super) fn missing_files(data: &Path, files: &[ArchiveFile]) -> Result<Vec<PathBuf>> {
+    let last = archive_end(data)?.map_or(0, |(last, _)| last);
+    let is_missing = |number: &u32| !files.iter().any(|file| file.number == *number);
+    let missing = (1..=last).filter(is_missing);
+    Ok(missing.map(|number| data.join("pages").join(file_name(number))).collect())
 }
 
 /// Returns the committed end of the archive: the last file and its length. `None` without a store.
@@ -62,7 +72,7 @@ pub fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFil
             Some((last, length)) if number == last => length,
             _ => found,
         };
-        files.push(ArchiveFile { path, name, length });
+        files.push(ArchiveFile { number, path, name, length });
     }
     Ok(files)
 }
@@ -148,4 +158,26 @@ pub(super) fn index(
             |place| damaged.push(place),
         )?;
     Ok(is_whole.then_some((records, damaged)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_their_numbers_if_some_were_moved_away() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in [2, 3, 5] {
+            std::fs::write(folder.path().join(file_name(number)), "bytes").unwrap();
+        }
+        let of = |end| -> Vec<(u32, String, u64)> {
+            let files = files_to(folder.path(), end).unwrap();
+            files.into_iter().map(|file| (file.number, file.name, file.length)).collect()
+        };
+        let whole = |number| (number, file_name(number), 5);
+        assert_eq!(of(Some((4, 0))), [whole(2), whole(3)]);
+        assert_eq!(of(Some((5, 3))), [whole(2), whole(3), (5, file_name(5), 3)]);
+        assert_eq!(of(None), [], "without an end a gap is the end");
+        assert!(files_to(folder.path(), Some((5, 6))).is_err(), "shorter than committed");
+    }
 }

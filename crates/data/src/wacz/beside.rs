@@ -44,9 +44,12 @@ pub fn write_cdxj(folder: &Path, last: u32, stop: impl Fn() -> bool) -> Result<u
             Err(error) => return Err(error).with_context(|| source.display().to_string()),
         };
         let mut lines = SortedLines::new();
-        let file = ArchiveFile { path: source, name, length };
-        if index(&file, &mut lines, |_| !stop())?.is_none() {
+        let file = ArchiveFile { number, path: source, name, length };
+        let Some((_, damaged)) = index(&file, &mut lines, |_| !stop())? else {
             return Ok(written);
+        };
+        for place in damaged {
+            tracing::warn!("{place}: the record is not in the index {}", path.display());
         }
         let what = || path.display().to_string();
         let mut out = BufWriter::new(NewFile::replacing(&path).with_context(what)?);

@@ -16,7 +16,7 @@ use serde_json::json;
 
 pub(crate) use self::archive::archive_end;
 pub use self::archive::{ArchiveFile, files_to};
-use self::archive::{archive_files, index};
+use self::archive::{archive_files, index, missing_files};
 pub(crate) use self::beside::remove_cdxj_of;
 pub use self::beside::{count_cdxj, remove_cdxj, write_cdxj};
 use self::cdxj::Blocks;
@@ -36,7 +36,7 @@ pub struct WaczCounts {
     pub pages: u64,
     /// Places of records that cannot be read. They are in the file, but not in its index.
     pub damaged: Vec<String>,
-    /// Directories without an archive.
+    /// Directories without an archive, and files of archives that are missing.
     pub without: Vec<PathBuf>,
 }
 
@@ -63,6 +63,8 @@ pub fn write_wacz<W: Write + Seek>(
         let mut own = archive_files(&dir.data)?;
         if own.is_empty() {
             counts.without.push(dir.data.clone());
+        } else {
+            counts.without.extend(missing_files(&dir.data, &own)?);
         }
         if corpus.is_joined() {
             own.iter_mut().for_each(|file| file.name = format!("{number}-{}", file.name));
