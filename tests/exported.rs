@@ -359,3 +359,19 @@ fn lines_that_a_site_repeats_are_left_out_of_what_is_exported() {
     bench.run(&["pages", pages.to_str().unwrap(), "--no-site-boilerplate"]);
     assert_eq!(exported(&["export"])[0]["site_lines"], 0);
 }
+
+#[test]
+fn bulk_requests_of_an_export_have_the_names_and_pages_of_the_stream() {
+    let (bench, _server) = crawled();
+    let pairs = |args: &[&str]| -> std::collections::BTreeMap<String, Value> {
+        let lines = json_lines(bench.run(args).as_bytes());
+        let pairs = lines.chunks(2).filter_map(|pair| {
+            let name = pair[0]["index"]["_id"].as_str()?.to_owned();
+            Some((name, pair[1].clone()))
+        });
+        pairs.collect()
+    };
+    let exported = pairs(&["export", "--format", "opensearch-bulk", "--no-site-boilerplate"]);
+    assert!(exported.len() > 2, "{exported:?}");
+    assert_eq!(exported, pairs(&["stream", "--format", "opensearch-bulk"]));
+}

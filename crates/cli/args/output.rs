@@ -18,6 +18,8 @@ pub(crate) enum ExportFormat {
     Wacz,
     /// A folder of Parquet files (needs the feature parquet)
     Parquet,
+    /// Bulk requests of OpenSearch and Elasticsearch, as in `crawl stream`
+    OpensearchBulk,
 }
 
 /// Arguments of `export`.

@@ -58,9 +58,13 @@ fn export(args: &ExportArgs, common: &Common, stop: &Arc<AtomicBool>) -> Result<
     let progress = |count| bar.iter().for_each(|bar| bar.set_position(count));
     let any = match args.format {
         ExportFormat::Parquet => parquet(args, &export, stop, progress)?,
-        ExportFormat::Jsonl => {
+        ExportFormat::Jsonl | ExportFormat::OpensearchBulk => {
             let mut out = Sink::until(args.output.as_deref(), stop)?;
             let any = export.pages(progress, |page| -> Result<()> {
+                if args.format == ExportFormat::OpensearchBulk {
+                    let [action, page] = page.bulk_lines()?;
+                    return Ok(writeln!(out, "{action}\n{}", output::json(&page))?);
+                }
                 Ok(writeln!(out, "{}", output::json(&serde_json::to_value(&page)?))?)
             })?;
             out.finish()?;

@@ -7,12 +7,14 @@ use hapax_dedup::Record;
 use hapax_index::StoredPage;
 use hapax_url::{host_key, registrable_site};
 use serde::Serialize;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::corpus::Corpus;
 use crate::error::Result;
 use crate::export_filter::PageFilter;
 use crate::page_meta::PageMeta;
+use crate::page_name::page_name;
 use crate::rows::Rows;
 use crate::sightings::{Sighted, Sightings};
 use crate::site_lines::{SiteLines, SiteLinesBuilder};
@@ -62,11 +64,16 @@ pub struct StoredFeatures {
     pub warc: Option<String>,
     /// The data directory, if several are exported as one.
     pub data: Option<String>,
+    /// The caller's key of the page, if it differs from the URL.
+    #[serde(skip)]
+    pub key: Option<String>,
 }
 
 impl StoredFeatures {
     /// `place` is its location in the archive, or empty.
     pub(crate) fn of(url: &str, place: &str, record: Option<&Record>) -> Self {
+        let key = record.map(|record| String::from_utf8_lossy(&record.key).into_owned());
+        let key = key.filter(|key| key != url);
         let url = Url::parse(url).ok();
         let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Self {
@@ -77,6 +84,7 @@ impl StoredFeatures {
             token_count: record.map(|record| record.tokens),
             warc: Some(place.to_owned()).filter(|place| !place.is_empty()),
             data: None,
+            key,
         }
     }
 }
@@ -173,6 +181,22 @@ impl ExportedPage {
 }
 
 /// The page with its whole text, without copies and the values of the tables.
+impl ExportedPage {
+    /// Returns a bulk request of OpenSearch and Elasticsearch: the action, and the page. The name is that of the page's
+    /// events in the stream.
+    ///
+    /// # Errors
+    /// If a field cannot be serialised.
+    pub fn bulk_lines(&self) -> Result<[Value; 2]> {
+        let name = page_name(self.stored.key.as_deref().unwrap_or(&self.url));
+        let mut page = serde_json::to_value(self)?;
+        if let Some(fields) = page.as_object_mut() {
+            fields.remove("id");
+        }
+        Ok([json!({"index": {"_id": name}}), page])
+    }
+}
+
 impl From<StoredPage> for ExportedPage {
     fn from(page: StoredPage) -> Self {
         Self {

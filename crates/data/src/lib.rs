@@ -43,6 +43,7 @@ mod log_stats;
 mod markdown;
 mod page_counts;
 mod page_meta;
+mod page_name;
 mod page_texts;
 mod passages;
 mod positions;

@@ -55,6 +55,7 @@ fn page(id: u64, words: u64, state: &mut u64) -> ExportedPage {
             token_count: Some(words as u32 / 2),
             warc: Some(format!("pages-00001.warc.gz:{}", id * 5_000)),
             data: None,
+            key: None,
         },
         meta: PageMeta {
             page_type: Some("article".into()),

@@ -1,10 +1,10 @@
 //! One line of events.jsonl: a change of a page, without its text.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::kind::DuplicateKind;
 use crate::lines::Discarded;
+use crate::page_name::page_name;
 use crate::tables::url_of_key;
 
 /// A kind of change.
@@ -138,8 +138,7 @@ impl PageEvent {
     /// Returns a short name of the page that every event about it has: 128 bits of the SHA-256 of its key in
     /// hexadecimal digits. A URL may be longer than another system accepts.
     pub fn page_id(&self) -> String {
-        let digest = Sha256::digest(self.key.as_deref().unwrap_or(&self.url).as_bytes());
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        page_name(self.key.as_deref().unwrap_or(&self.url))
     }
 }
 
