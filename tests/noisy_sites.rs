@@ -214,7 +214,7 @@ fn lists_that_filters_change_end() {
 
 /// A shop whose pages have several parameters too: none of them is lost.
 #[test]
-fn pages_with_several_parameters_and_text_of_their_own_are_all_requested() {
+fn pages_with_several_parameters_and_unique_text_are_all_requested() {
     let server = Server::answering(
         Arc::new(|path, _| {
             let page = |at: u64| format!("/shop?f{}={}&item={at}&g{}=1", at % 6, at % 3, at % 7);

@@ -87,7 +87,7 @@ fn an_archive_is_packed_beside_a_crawl_and_without_the_tail_of_a_killed_one() {
     write(&archive, &bytes);
     let after = packed("after.wacz");
     assert!(after >= beside, "{after} records after {beside}");
-    // A damaged record of the committed part is named, and all others are in the index.
+    // The export reports a damaged record and indexes all other records.
     let at = bytes.len() / 3;
     bytes[at..at + 40].fill(0);
     write(&archive, &bytes);

@@ -64,7 +64,7 @@ impl<R: Read + Seek> Members<R> {
         Ok(Some(Member { offset, length, record }))
     }
 
-    /// After an error: moves to the next begin of a record. Returns `false` if there is none.
+    /// After an error: moves to the start of the next record. Returns `false` at the end of the file.
     ///
     /// # Errors
     /// From the input.

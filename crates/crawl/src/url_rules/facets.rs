@@ -9,7 +9,7 @@ use super::parts::{Address, Part, name_of, place_of};
 const PAGES: u32 = 24;
 /// Required number of different sets of filters. Other pages with several parameters have the same names each time.
 const SETS: usize = 12;
-/// Required number of such pages for each one with text of its own.
+/// Required number of such pages for each page with unique text.
 const FOR_EACH_OWN: u32 = 10;
 /// Maximum number of paths of a site. Beyond it all are forgotten.
 const MAX_PATHS: usize = 1_000;
@@ -20,7 +20,7 @@ struct Seen {
     sets: HashSet<u64>,
     /// Pages that show nothing new: duplicates, and those that combine lines of other pages.
     combined: u32,
-    /// Pages with text of their own.
+    /// Pages with unique text.
     own: u32,
 }
 
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Adds pages, of which `is_new` says which have text of their own. Returns after how many there was a rule.
+    /// Adds pages; `is_new` returns whether a page has unique text. Returns the number of pages before there was a rule.
     fn learnt(url: impl Fn(u32) -> String, is_new: impl Fn(u32) -> bool) -> Option<u32> {
         let mut facets = Facets::default();
         (0..200).find(|number| {
@@ -90,7 +90,7 @@ mod tests {
         let filters =
             |n: u32| format!("http://a.example/list?f{}={}&g{}={}", n % 5, n % 3, n % 7, n % 4);
         assert_eq!(learnt(filters, |_| false), Some(23));
-        assert_eq!(learnt(filters, |n| n % 5 == 0), None, "one of five has text of its own");
+        assert_eq!(learnt(filters, |n| n % 5 == 0), None, "one of five has unique text");
         assert_eq!(learnt(filters, |n| n == 3), Some(24));
         let same = |n: u32| format!("http://a.example/list?item={n}&view={}", n % 4);
         assert_eq!(learnt(same, |_| false), None, "always the same names");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_bounded_and_a_contradiction_counts_as_text_of_its_own() {
+    fn paths_are_bounded_and_a_contradiction_counts_as_unique_text() {
         let mut facets = Facets::default();
         for number in 0..3_000 {
             let url = Url::parse(&format!("http://a.example/p{number}?a=1&b=1")).unwrap();

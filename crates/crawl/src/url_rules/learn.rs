@@ -223,7 +223,7 @@ impl Learning {
         learnt
     }
 
-    /// Adds a page as evidence about combined filters; `is_new` means that it has text of its own. Returns the evidence for a
+    /// Adds a page as evidence about combined filters; `is_new` means that it has unique text. Returns the evidence for a
     /// rule if there is enough.
     pub(super) fn facets(&mut self, address: &Address, is_new: bool) -> Option<(Part, Evidence)> {
         let (part, pages) = self.facets.add(address, is_new, hash)?;

@@ -34,7 +34,7 @@ impl Knowledge for Writer {
         if self.dropped.source.as_ref().is_some_and(|source| source.page != *url)
             && self.url_rules.has_versions(url)
         {
-            // A second link of one page is none.
+            // Count a URL once for each page that links to it.
             let first = self.dropped.links.insert(url_key(url.as_str()));
             if self.frontier.knows(url.as_str())? {
                 if first {

@@ -91,8 +91,7 @@ impl ArchiveFile {
         damage.map_or(Ok(is_whole), |place| Err(Error::Damaged(place)))
     }
 
-    /// Calls `visit` as [`each_member`](Self::each_member) does, and `damaged` with the place of each record that cannot be
-    /// read; the others are visited.
+    /// Calls `visit` as [`each_member`](Self::each_member) does, and `damaged` with the place of each unreadable record.
     ///
     /// # Errors
     /// From the file system or `visit`.
