@@ -16,7 +16,8 @@ use crate::support::{
 };
 
 /// Fields that later events change: an event has those of the time at which it was read.
-const CHANGING: [&str; 5] = ["copies", "hosts", "sites", "first_seen", "last_seen"];
+const CHANGING: [&str; 6] =
+    ["copies", "minhash_cluster_size", "hosts", "sites", "first_seen", "last_seen"];
 
 /// A consumer: its pages, the page that each other URL duplicates, and the last cursor.
 #[derive(Clone, Debug, Default)]

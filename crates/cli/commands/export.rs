@@ -192,7 +192,7 @@ fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
     file.finish().map_err(|error| unwritable(path, &error))?;
     bar.iter().for_each(ProgressBar::finish_and_clear);
     for place in counts.damaged.iter().take(DAMAGE_SHOWN) {
-        writeln!(std::io::stderr(), "crawl: {place}: the record is not in the index")?;
+        writeln!(std::io::stderr(), "crawl: {place}; not in the index")?;
     }
     if counts.damaged.len() > DAMAGE_SHOWN {
         let more = counts.damaged.len() - DAMAGE_SHOWN;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hapax_dedup::Record;
 use hapax_index::StoredPage;
 use hapax_url::{host_key, registrable_site};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -20,7 +20,7 @@ use crate::sightings::{Sighted, Sightings};
 use crate::site_lines::{SiteLines, SiteLinesBuilder};
 
 /// One exported page.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ExportedPage {
     /// Document number in the dedup store.
     pub id: u64,
@@ -35,16 +35,72 @@ pub struct ExportedPage {
     /// Time of the request (RFC 3339).
     pub fetched: String,
     /// How often, where and when its text was seen.
-    #[serde(flatten)]
     pub sighted: Sighted,
     /// Number of removed lines that the site repeats.
     pub site_lines: usize,
     /// What the tables and the archive have of it.
-    #[serde(flatten)]
     pub stored: StoredFeatures,
     /// Page type, author, dates and more.
-    #[serde(flatten)]
     pub meta: PageMeta,
+}
+
+/// The fields of a page in an export, with FineWeb's names for some values.
+#[derive(Serialize)]
+struct Fields<'a> {
+    id: u64,
+    url: &'a str,
+    title: &'a str,
+    language: &'a str,
+    text: &'a str,
+    fetched: &'a str,
+    /// The time of the request.
+    date: &'a str,
+    /// The file of the archive, in the data directory.
+    file_path: Option<String>,
+    warc_offset: Option<u64>,
+    /// The copies and the page itself.
+    minhash_cluster_size: u64,
+    /// The number of the kept page.
+    cluster: u64,
+    #[serde(flatten)]
+    sighted: &'a Sighted,
+    site_lines: usize,
+    #[serde(flatten)]
+    stored: &'a StoredFeatures,
+    #[serde(flatten)]
+    meta: &'a PageMeta,
+}
+
+impl Serialize for ExportedPage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let (file, warc_offset) = warc_place(self.stored.warc.as_deref());
+        let fields = Fields {
+            id: self.id,
+            url: &self.url,
+            title: &self.title,
+            language: &self.language,
+            text: &self.text,
+            fetched: &self.fetched,
+            date: &self.fetched,
+            file_path: file.map(|file| format!("pages/{file}")),
+            warc_offset,
+            minhash_cluster_size: self.sighted.copies.saturating_add(1),
+            cluster: self.id,
+            sighted: &self.sighted,
+            site_lines: self.site_lines,
+            stored: &self.stored,
+            meta: &self.meta,
+        };
+        fields.serialize(serializer)
+    }
+}
+
+/// Splits a location `FILE:OFFSET`.
+pub fn warc_place(warc: Option<&str>) -> (Option<String>, Option<u64>) {
+    match warc.and_then(|warc| warc.rsplit_once(':')) {
+        Some((file, offset)) => (Some(file.to_owned()), offset.parse().ok()),
+        None => (None, None),
+    }
 }
 
 /// What the tables and the archive have of a page.
@@ -90,7 +146,7 @@ impl StoredFeatures {
 }
 
 /// Columns of the CSV. New ones are added at the end.
-pub const CSV_COLUMNS: [&str; 37] = [
+pub const CSV_COLUMNS: [&str; 42] = [
     "url",
     "title",
     "language",
@@ -128,6 +184,11 @@ pub const CSV_COLUMNS: [&str; 37] = [
     "type",
     "reservations",
     "against",
+    "date",
+    "file_path",
+    "warc_offset",
+    "minhash_cluster_size",
+    "cluster",
 ];
 
 impl ExportedPage {
@@ -138,6 +199,8 @@ impl ExportedPage {
         let from = serde_json::to_string(&meta.metadata_from).unwrap_or_default();
         let alternates = serde_json::to_string(&meta.alternates).unwrap_or_default();
         let confidence = meta.confidence.map(|value| value.to_string());
+        let (file, offset) = warc_place(stored.warc.as_deref());
+        let date = self.fetched.clone();
         [
             self.url,
             self.title,
@@ -176,11 +239,15 @@ impl ExportedPage {
             meta.declared_type.unwrap_or_default(),
             meta.reservations.join("; "),
             meta.against.join(" "),
+            date,
+            file.map(|file| format!("pages/{file}")).unwrap_or_default(),
+            offset.map(|offset| offset.to_string()).unwrap_or_default(),
+            sighted.copies.saturating_add(1).to_string(),
+            self.id.to_string(),
         ]
     }
 }
 
-/// The page with its whole text, without copies and the values of the tables.
 impl ExportedPage {
     /// Returns a bulk request of OpenSearch and Elasticsearch: the action, and the page. The name is that of the page's
     /// events in the stream.
@@ -197,6 +264,7 @@ impl ExportedPage {
     }
 }
 
+/// The page with its whole text, without copies and the values of the tables.
 impl From<StoredPage> for ExportedPage {
     fn from(page: StoredPage) -> Self {
         Self {

@@ -96,7 +96,7 @@ pub use diff::{Piece, diff, diff_deadline};
 pub use digests::{Digests, Extent, is_of_text, matches, matches_of_record};
 pub use dir::{DataDir, is_held, is_locked, must_exist, must_hold_pages, replace};
 pub use error::{Context, Error, Result, unreadable, unwritable};
-pub use export::{CSV_COLUMNS, Export, ExportedPage, StoredFeatures, copies};
+pub use export::{CSV_COLUMNS, Export, ExportedPage, StoredFeatures, copies, warc_place};
 pub use export_filter::PageFilter;
 pub use feed::{FeedWriter, UrlFilter, WholeFeed, read_feed};
 pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};

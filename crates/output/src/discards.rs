@@ -1,10 +1,9 @@
 //! Rows of discarded pages: the other half, with the kept page and the evidence.
 
-use hapax_data::Discarded;
+use hapax_data::{Discarded, warc_place};
 
 use crate::cell::ColumnType::{Float, Integer, Text};
 use crate::cell::{Cell, Column};
-use crate::kept::place;
 
 /// The columns of discarded pages. They have the names of discarded.jsonl.
 pub const DISCARD_COLUMNS: &[Column] = &[
@@ -49,7 +48,7 @@ pub const DISCARD_COLUMNS: &[Column] = &[
 /// # Errors
 /// If a list cannot be written as JSON.
 pub fn discard_row(line: Discarded, data: Option<String>) -> serde_json::Result<Vec<Cell>> {
-    let (file, offset) = place(line.warc.as_deref());
+    let (file, offset) = warc_place(line.warc.as_deref());
     let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
     let evidence = line.evidence.map(serde_json::to_value).transpose()?.and_then(word);
     Ok(vec![

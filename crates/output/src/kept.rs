@@ -1,6 +1,6 @@
 //! Rows of kept pages. Names are FineWeb's where it has the value.
 
-use hapax_data::ExportedPage;
+use hapax_data::{ExportedPage, warc_place};
 
 use crate::cell::ColumnType::{Float, Integer, Text};
 use crate::cell::{Cell, Column};
@@ -57,7 +57,7 @@ pub const PAGE_COLUMNS: &[Column] = &[
 /// If a list or map cannot be written as JSON.
 pub fn page_row(page: ExportedPage) -> serde_json::Result<Vec<Cell>> {
     let ExportedPage { stored, sighted, meta, .. } = page;
-    let (file, offset) = place(stored.warc.as_deref());
+    let (file, offset) = warc_place(stored.warc.as_deref());
     Ok(vec![
         page.text.into(),
         page.id.into(),
@@ -102,14 +102,6 @@ pub fn page_row(page: ExportedPage) -> serde_json::Result<Vec<Cell>> {
         meta.content_type.into(),
         stored.data.into(),
     ])
-}
-
-/// Splits `FILE:OFFSET`.
-pub(crate) fn place(warc: Option<&str>) -> (Option<String>, Option<u64>) {
-    match warc.and_then(|warc| warc.rsplit_once(':')) {
-        Some((file, offset)) => (Some(file.to_owned()), offset.parse().ok()),
-        None => (None, None),
-    }
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@ use crate::error::{Error, Result};
 use crate::spelling::did_you_mean;
 
 /// Fields that count copies. They are missing if the counts are unknown.
-const COUNTS: [&str; 5] = ["copies", "hosts", "sites", "first_seen", "last_seen"];
+const COUNTS: [&str; 6] =
+    ["copies", "minhash_cluster_size", "hosts", "sites", "first_seen", "last_seen"];
 /// Fields from the tables.
 const OF_TABLES: [&str; 3] = ["fingerprint", "sketch", "token_count"];
 /// Fields that every event has.
 const ALWAYS: [&str; 6] = ["event", "cursor", "time", "id", "url", "key"];
 /// Fields that `--fields` selects: first those of a page, then those of a duplicate.
-const SELECTED: [&str; 38] = [
+const SELECTED: [&str; 43] = [
     "title",
     "language",
     "text",
@@ -41,6 +42,11 @@ const SELECTED: [&str; 38] = [
     "warc",
     "data",
     "content_type",
+    "date",
+    "file_path",
+    "warc_offset",
+    "cluster",
+    "minhash_cluster_size",
     "copies",
     "hosts",
     "sites",

@@ -24,9 +24,12 @@ pub struct ArchiveFile {
     pub(crate) length: u64,
 }
 
-/// Returns the files of the archive up to its committed end.
-pub(super) fn archive_files(data: &Path) -> Result<Vec<ArchiveFile>> {
-    files_to(&data.join("pages"), archive_end(data)?)
+/// Returns the files of the archive up to its committed end. Adds a last file that is shorter to `damaged`.
+pub(super) fn archive_files(data: &Path, damaged: &mut Vec<String>) -> Result<Vec<ArchiveFile>> {
+    read_folder(&data.join("pages"), archive_end(data)?, |what| {
+        damaged.push(what);
+        Ok(())
+    })
 }
 
 /// Returns the files that the archive lacks: a person moved them away.
@@ -51,6 +54,15 @@ pub(crate) fn archive_end(data: &Path) -> Result<Option<(u32, u64)>> {
 /// # Errors
 /// [`Error::Damaged`] if the last file is shorter than that.
 pub fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFile>> {
+    read_folder(folder, end, |what| Err(Error::Damaged(what)))
+}
+
+/// `shorter` handles a last file that is shorter than its committed length.
+fn read_folder(
+    folder: &Path,
+    end: Option<(u32, u64)>,
+    mut shorter: impl FnMut(String) -> Result<()>,
+) -> Result<Vec<ArchiveFile>> {
     let mut files = Vec::new();
     for number in 1.. {
         let name = file_name(number);
@@ -66,8 +78,8 @@ pub fn files_to(folder: &Path, end: Option<(u32, u64)>) -> Result<Vec<ArchiveFil
         };
         let length = match end {
             Some((last, length)) if number == last && found < length => {
-                let what = format!("{}: has {found} of {length} committed bytes", path.display());
-                return Err(Error::Damaged(what));
+                shorter(format!("{}: has {found} of {length} committed bytes", path.display()))?;
+                found
             }
             Some((last, length)) if number == last => length,
             _ => found,

@@ -34,7 +34,7 @@ pub struct WaczCounts {
     pub records: u64,
     /// Kept pages in the list of pages.
     pub pages: u64,
-    /// Places of records that cannot be read. They are in the file, but not in its index.
+    /// Files that are shorter than committed, and places of unreadable records. Such records are in no index.
     pub damaged: Vec<String>,
     /// Directories without an archive, and files of archives that are missing.
     pub without: Vec<PathBuf>,
@@ -60,7 +60,7 @@ pub fn write_wacz<W: Write + Seek>(
     counts.pages = list_pages(corpus, &mut list)?;
     let mut files = Vec::new();
     for (number, dir) in (1..).zip(corpus.dirs()) {
-        let mut own = archive_files(&dir.data)?;
+        let mut own = archive_files(&dir.data, &mut counts.damaged)?;
         if own.is_empty() {
             counts.without.push(dir.data.clone());
         } else {
