@@ -38,6 +38,8 @@ fn main() -> ExitCode {
             told(info);
         }
     }));
+    #[cfg(unix)]
+    let _ = signals::outlive_file_limit();
     let environment: Vec<_> = std::env::vars_os().collect();
     let (args, slips) = match command_line::parse(std::env::args_os(), &environment) {
         Ok(given) => given,

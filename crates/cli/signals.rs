@@ -29,6 +29,15 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) an error, as on a full disk, instead of the end.
+#[cfg(unix)]
+pub(crate) fn outlive_file_limit() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let _inside = runtime.enter();
+    let kind = tokio::signal::unix::SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    tokio::signal::unix::signal(kind).map(drop)
+}
+
 pub(crate) struct Signals {
     #[cfg(unix)]
     term: tokio::signal::unix::Signal,

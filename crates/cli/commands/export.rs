@@ -80,8 +80,7 @@ fn export(args: &ExportArgs, common: &Common, stop: &Arc<AtomicBool>) -> Result<
             table.finish()?;
             any
         }
-        // Packed above.
-        ExportFormat::Wacz => true,
+        ExportFormat::Wacz => true, // packed above
         ExportFormat::Markdown => write_files(args, &export, progress)?,
     };
     bar.iter().for_each(ProgressBar::finish_and_clear);
@@ -114,10 +113,12 @@ fn filter(args: &FilterArgs) -> Result<PageFilter> {
 /// Refuses what a format cannot do.
 fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
     let is_store = is_store(args);
+    let named = args.output.as_deref().unwrap_or(Path::new("")).to_string_lossy();
     let why = match args.format {
         _ if is_store && cfg!(not(feature = "parquet")) => {
             "--to s3://: this program was built without it. Rebuild it: cargo install --path . --locked --features parquet"
         }
+        _ if !is_store && named.contains("://") => "--to: name a path or s3://BUCKET/PREFIX",
         ExportFormat::Markdown | ExportFormat::Wacz if is_store => {
             "--to s3:// needs --format parquet, jsonl or csv. Write to a local path and copy it to the store"
         }
@@ -184,10 +185,7 @@ fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
     let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
     let bar = bar(common, args, corpus);
     let (file, counts) = write_wacz(corpus, file, |done, all| {
-        bar.iter().for_each(|bar| {
-            bar.set_length(all);
-            bar.set_position(done);
-        });
+        let _ = bar.as_ref().map(|bar| (bar.set_length(all), bar.set_position(done)));
     })?;
     file.finish().map_err(|error| unwritable(path, &error))?;
     bar.iter().for_each(ProgressBar::finish_and_clear);

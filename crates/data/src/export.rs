@@ -82,7 +82,7 @@ impl Serialize for ExportedPage {
             text: &self.text,
             fetched: &self.fetched,
             date: &self.fetched,
-            file_path: file.map(|file| format!("pages/{file}")),
+            file_path: file,
             warc_offset,
             minhash_cluster_size: self.sighted.copies.saturating_add(1),
             cluster: self.id,
@@ -95,12 +95,12 @@ impl Serialize for ExportedPage {
     }
 }
 
-/// Splits a location `FILE:OFFSET`.
+/// Returns the archive file of a location `NUMBER:OFFSET`, as a path in the data directory, and the offset in it.
 pub fn warc_place(warc: Option<&str>) -> (Option<String>, Option<u64>) {
-    match warc.and_then(|warc| warc.rsplit_once(':')) {
-        Some((file, offset)) => (Some(file.to_owned()), offset.parse().ok()),
-        None => (None, None),
-    }
+    let place = warc.and_then(|warc| warc.split_once(':'));
+    let file = place.and_then(|(number, _)| number.parse().ok());
+    let offset = place.and_then(|(_, offset)| offset.parse().ok());
+    (file.map(|number| format!("pages/{}", hapax_warc::file_name(number))), offset)
 }
 
 /// What the tables and the archive have of a page.
@@ -240,7 +240,7 @@ impl ExportedPage {
             meta.reservations.join("; "),
             meta.against.join(" "),
             date,
-            file.map(|file| format!("pages/{file}")).unwrap_or_default(),
+            file.unwrap_or_default(),
             offset.map(|offset| offset.to_string()).unwrap_or_default(),
             sighted.copies.saturating_add(1).to_string(),
             self.id.to_string(),

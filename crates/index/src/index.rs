@@ -296,7 +296,8 @@ mod tests {
     use super::*;
     use crate::few_words::jieba;
     use crate::request::Request;
-    use crate::searcher::{SNIPPET_TEXT, Searcher, damaged_files};
+    use crate::searcher::{Searcher, damaged_files};
+    use crate::snippet::SNIPPET_TEXT;
 
     fn page<'a>(id: u64, title: &'a str, text: &'a str) -> Page<'a> {
         Page {

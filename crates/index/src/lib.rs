@@ -13,6 +13,7 @@ mod reading;
 mod request;
 mod schema;
 mod searcher;
+mod snippet;
 mod tokenizer;
 mod verify;
 

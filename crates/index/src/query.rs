@@ -40,6 +40,50 @@ pub(crate) fn check(query: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Words of a query that name a host, site or URL.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// The query without hosts; the values of sites and URLs are in quotation marks, because they have colons.
+    pub(crate) rest: String,
+    /// Hosts, and whether a page must not be there.
+    pub(crate) hosts: Vec<(String, bool)>,
+}
+
+/// Separates `host:NAME`, which means all ports as the filter does, and quotes the values of `site:` and `url:`. Hosts
+/// within a formula stay as they are.
+pub(crate) fn places(query: &str) -> Places {
+    let mut places = Places::default();
+    let is_formula = query.contains(['(', '[', '{'])
+        || query.split_whitespace().any(|word| matches!(word, "AND" | "OR" | "NOT"));
+    let mut in_phrase = false;
+    for word in query.split_inclusive(char::is_whitespace) {
+        let outside = !in_phrase;
+        in_phrase ^= word.matches('"').count() % 2 == 1;
+        let name = word.trim();
+        let bare = name.trim_start_matches(['+', '-', '(']);
+        let field = bare.split_once(':').filter(|(field, value)| {
+            outside && matches!(*field, "host" | "site" | "url") && !value.is_empty()
+        });
+        match field {
+            Some(("host", value)) if !is_formula => {
+                let value = value.trim_matches('"').to_ascii_lowercase();
+                places.hosts.push((value, name.starts_with('-')));
+            }
+            Some((field, value)) if !value.starts_with(['"', '[', '{', '>', '<', '*']) => {
+                let signs = name.get(..name.len() - bare.len()).unwrap_or_default();
+                let end = value.trim_end_matches(')');
+                let closing = value.get(end.len()..).unwrap_or_default();
+                places.rest.push_str(&format!("{signs}{field}:\"{end}\"{closing} "));
+            }
+            _ => places.rest.push_str(word),
+        }
+    }
+    if places.rest.trim().is_empty() && !places.hosts.is_empty() {
+        places.rest = "*".to_owned();
+    }
+    places
+}
+
 fn over(what: &str, count: usize, most: usize) -> String {
     format!("the query has {count} {what}, at most {most} are allowed. Shorten it")
 }
@@ -72,6 +116,32 @@ mod tests {
             &"word ".repeat(MAX_QUERY_TERMS),
         ] {
             assert_eq!(check(query), Ok(()), "{query}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_separated_and_sites_and_urls_are_quoted() {
+        let of = |query| {
+            let Places { rest, hosts } = places(query);
+            let hosts: Vec<String> = hosts
+                .into_iter()
+                .map(|(host, not)| format!("{}{host}", if not { "-" } else { "" }))
+                .collect();
+            (rest, hosts.join(" "))
+        };
+        for (query, rest, hosts) in [
+            ("river boats", "river boats", ""),
+            ("host:A.example river", "river", "a.example"),
+            ("host:127.0.0.1:80", "*", "127.0.0.1:80"),
+            ("river -host:\"a.example\"", "river ", "-a.example"),
+            ("url:http://a.example/o river", "url:\"http://a.example/o\" river", ""),
+            ("+site:a.example:81", "+site:\"a.example:81\" ", ""),
+            ("(host:a.example:81 OR site:b)", "(host:\"a.example:81\" OR site:\"b\") ", ""),
+            ("\"see host:a.example now\"", "\"see host:a.example now\"", ""),
+            ("url:* title:x", "url:* title:x", ""),
+            ("host: x", "host: x", ""),
+        ] {
+            assert_eq!(of(query), (rest.to_owned(), hosts.to_owned()), "{query}");
         }
     }
 

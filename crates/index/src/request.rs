@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The query. All words are required; it may have `"phrases"`, `-without`, `OR`, and `title:word`, `text:word` or
-    /// `other:word` for a word of one field.
+    /// `other:word` for a word of one field. `host:`, `site:` and `url:` name whole values; `host:` without a port means all.
     pub query: &'a str,
     /// Only pages of this host; without a port, of all of its ports. Default ports are not part of the name.
     pub host: Option<&'a str>,
@@ -73,6 +73,33 @@ mod tests {
 
     fn ids(searcher: &Searcher, request: &Request<'_>) -> Vec<u64> {
         searcher.find(request).unwrap().0.iter().map(|hit| hit.id).collect()
+    }
+
+    #[test]
+    fn hosts_sites_and_urls_may_stand_in_the_query() {
+        let (_folder, searcher) = three_pages();
+        let words = |query: &str| ids(&searcher, &Request::words(query));
+        assert_eq!(words("host:a.example"), [1]);
+        assert_eq!(words("host:a.example:8080 river"), [1]);
+        assert_eq!(words("river -host:a.example"), [0]);
+        assert_eq!(words("river site:a.example"), [0, 1]);
+        assert!(words("host:nowhere.example").is_empty());
+    }
+
+    #[test]
+    fn the_snippet_shows_the_phrase_or_most_of_the_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        let text = "It was late when of all the ships one came in. The lamp burned.";
+        let other = "Beware of it at night. 版权所有 The needle axolotl.";
+        index.add(&Page { text, other, ..Page::default() }).unwrap();
+        index.commit().unwrap();
+        let searcher = Searcher::open(folder.path(), jieba).unwrap();
+        let snippet = |query: &str| searcher.search(query, 1).unwrap().0[0].snippet.clone();
+        assert!(snippet("\"beware of it\"").starts_with("Beware of it"));
+        assert!(snippet("版权所有").contains("版权所有"));
+        assert!(snippet("lamp").contains("lamp burned"));
+        assert!(snippet("needle axolotl lamp").contains("axolotl"));
     }
 
     #[test]

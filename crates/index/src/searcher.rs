@@ -12,25 +12,22 @@ use tantivy::query::{
     TermQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption, Value};
-use tantivy::snippet::SnippetGenerator;
 use tantivy::{Directory, IndexReader, TantivyDocument, Term};
 
 use crate::error::{Error, Result};
 use crate::ids::Ids;
 use crate::index::guarded;
 use crate::marks::unmarked;
+use crate::query::places;
 use crate::reading::Reading;
 use crate::request::Request;
 use crate::schema::{Fields, TOKENIZER};
+use crate::snippet::Snippets;
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agreeing_reader};
 
 /// Weight of a match in visible text outside the main text; one in the main text has 1.
 pub const OTHER_BOOST: f32 = 0.3;
-/// In characters.
-const SNIPPET: usize = 180;
-/// Bytes of a text that are searched for a snippet. They are tokenized again for each hit.
-pub(crate) const SNIPPET_TEXT: usize = 1 << 20;
 
 /// A page as it is stored in the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -185,7 +182,7 @@ impl Searcher {
     pub fn find(&self, request: &Request<'_>) -> Result<(Vec<Hit>, usize)> {
         crate::query::check(request.query).map_err(Error::Query)?;
         let fields = self.fields;
-        let query = self.filtered(self.parsed(request.query)?, request)?;
+        let query = self.query_of(request)?;
         let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
             let searcher = self.reader.searcher();
             // The collector allocates this number of slots, so cap it by the number of pages.
@@ -193,7 +190,7 @@ impl Searcher {
             let best = TopDocs::with_limit(request.limit.clamp(1, pages));
             let best = best.and_offset(request.offset.min(pages));
             let (top, count) = searcher.search(&query, &(best.order_by_score(), Count))?;
-            let snippets = Snippets::of(&searcher, &*query, fields)?;
+            let snippets = Snippets::of(&searcher, &*query, request.query, fields)?;
             let mut hits = Vec::new();
             for (score, address) in top.into_iter().take(request.limit) {
                 let document: TantivyDocument = searcher.doc(address)?;
@@ -250,6 +247,20 @@ impl Searcher {
         }
     }
 
+    fn query_of(&self, request: &Request<'_>) -> Result<Box<dyn Query>> {
+        let Some(added) = self.fields.added else {
+            return self.filtered(self.parsed(request.query)?, request);
+        };
+        let places = places(request.query);
+        let query = self.filtered(self.parsed(&places.rest)?, request)?;
+        let mut all = vec![(Occur::Must, query)];
+        for (host, excluded) in &places.hosts {
+            let occur = if *excluded { Occur::MustNot } else { Occur::Must };
+            all.push((occur, of_host(added.host, host)));
+        }
+        Ok(Box::new(BooleanQuery::new(all)))
+    }
+
     /// Adds the filters of a request to a query.
     fn filtered(&self, query: Box<dyn Query>, request: &Request<'_>) -> Result<Box<dyn Query>> {
         let mut all: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, query)];
@@ -291,7 +302,7 @@ impl Searcher {
     /// Linear in the matches, 8 bytes of memory each. No document is read.
     pub fn ids(&self, request: &Request<'_>) -> Result<Vec<u64>> {
         crate::query::check(request.query).map_err(Error::Query)?;
-        let query = self.filtered(self.parsed(request.query)?, request)?;
+        let query = self.query_of(request)?;
         let mut ids = guarded(&self.path, || self.reader.searcher().search(&query, &Ids))?;
         ids.sort_unstable();
         Ok(ids)
@@ -403,7 +414,7 @@ pub fn damaged_files(folder: &Path) -> Result<Vec<Error>> {
 
 const STORE_CACHE: usize = 10;
 
-fn text_of(document: &TantivyDocument, field: Field) -> String {
+pub(crate) fn text_of(document: &TantivyDocument, field: Field) -> String {
     let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
     value.unwrap_or_default()
 }
@@ -425,49 +436,6 @@ fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
         bytes: number_of(document, fields.bytes),
         canonical: number_of(document, fields.canonical) > 0,
         meta: fields.meta.map(|meta| text_of(document, meta)).unwrap_or_default(),
-    }
-}
-
-/// The generators of snippets: of the main text, and of other text.
-struct Snippets {
-    text: SnippetGenerator,
-    other: Option<(Field, SnippetGenerator)>,
-}
-
-impl Snippets {
-    fn of(
-        searcher: &tantivy::Searcher,
-        query: &dyn Query,
-        fields: Fields,
-    ) -> tantivy::Result<Self> {
-        let of = |field| -> tantivy::Result<SnippetGenerator> {
-            let mut generator = SnippetGenerator::create(searcher, query, field)?;
-            generator.set_max_num_chars(SNIPPET);
-            Ok(generator)
-        };
-        let text = of(fields.text)?;
-        let other = match fields.added {
-            Some(added) => Some((added.other, of(added.other)?)),
-            None => None,
-        };
-        Ok(Self { text, other })
-    }
-
-    /// The part of a page that has the words: of its main text, else of its other text, else the beginning.
-    fn snippet(&self, document: &TantivyDocument, fields: Fields) -> String {
-        let body = text_of(document, fields.text);
-        let with_words = |generator: &SnippetGenerator, text: &str| {
-            let near = text.get(..text.floor_char_boundary(SNIPPET_TEXT)).unwrap_or_default();
-            Some(generator.snippet(near).fragment().to_owned()).filter(|found| !found.is_empty())
-        };
-        let elsewhere = || {
-            let (field, generator) = self.other.as_ref()?;
-            let values = document.get_all(*field);
-            values.filter_map(|value| value.as_str()).find_map(|text| with_words(generator, text))
-        };
-        let found = with_words(&self.text, &body).or_else(elsewhere);
-        let found = found.unwrap_or_else(|| body.chars().take(SNIPPET).collect());
-        unmarked(&found).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -81,7 +81,7 @@ pub fn discard_row(line: Discarded, data: Option<String>) -> serde_json::Result<
         serde_json::to_string(&line.different)?.into(),
         line.page_type.into(),
         line.confidence.into(),
-        file.map(|file| format!("pages/{file}")).into(),
+        file.into(),
         line.warc.into(),
         offset.into(),
         data.into(),

@@ -65,7 +65,7 @@ pub fn page_row(page: ExportedPage) -> serde_json::Result<Vec<Cell>> {
         page.fetched.clone().into(),
         page.language.into(),
         meta.language_score.into(),
-        file.map(|file| format!("pages/{file}")).into(),
+        file.into(),
         stored.token_count.map(u64::from).into(),
         sighted.copies.saturating_add(1).into(),
         stored.host.into(),
@@ -155,7 +155,7 @@ mod tests {
             pages in proptest::collection::vec(
                 (0u64..1 << 40, ".{0,60}",
                  (proptest::option::of(".{0,9}"), proptest::option::of(".{0,9}"),
-                  proptest::option::of("[a-z]{1,5}\\.warc\\.gz:[0-9]{1,9}"),
+                  proptest::option::of("[1-9][0-9]{0,3}:[0-9]{1,9}"),
                   proptest::collection::btree_map("[a-z]{1,4}", ".{0,9}", 0..3)),
                  proptest::option::of(any::<u32>()), proptest::option::of(0.0f64..1.0)),
                 1..20,
@@ -191,7 +191,8 @@ mod tests {
                 prop_assert_eq!(of("minhash_cluster_size"), &Cell::Integer(page.sighted.copies as i64 + 1));
                 prop_assert_eq!((of("date"), of("cluster")), (of("fetched"), of("id")));
                 let place = page.stored.warc.as_ref().map(|warc| warc.split_once(':').unwrap());
-                prop_assert_eq!(of("file_path"), &Cell::from(place.map(|(file, _)| format!("pages/{file}"))));
+                let path = place.map(|(file, _)| format!("pages/pages-{file:0>5}.warc.gz"));
+                prop_assert_eq!(of("file_path"), &Cell::from(path));
                 prop_assert_eq!(of("warc_offset"), &Cell::from(place.map(|(_, offset)| offset.parse::<u64>().unwrap())));
             }
         }

@@ -29,7 +29,7 @@ pub struct MarkdownCounts {
 }
 
 /// Writes the pages of an export into a folder. Files that are equal stay untouched. If there is no page, the
-/// folder stays as it is.
+/// files of earlier exports are removed, and a new folder is not created.
 ///
 /// # Errors
 /// If a page cannot be read or a file not written, if a file is in the way that no export wrote, or if another export
@@ -48,7 +48,8 @@ pub fn write_markdown(
         names.add(&page.url);
         Ok(())
     })?;
-    if !any {
+    // What earlier exports wrote is removed even then.
+    if !any && !Manifest::is_in(folder) {
         return Ok(MarkdownCounts::default());
     }
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::folded;
 use crate::error::{Error, Result, unreadable, unwritable};
-use crate::files::{open_regular, without_links};
+use crate::files::{is_temporary, open_regular, without_links};
 
 /// File names of the list.
 pub(super) const NAME: &str = "hapax-export.jsonl";
@@ -49,15 +49,22 @@ impl Manifest {
     /// If a list is not one of an export, cannot be read, or the new one cannot be written.
     pub(super) fn open(folder: &Path) -> Result<Self> {
         let mut earlier = HashSet::default();
-        let mut unfinished = Vec::new();
+        let mut last = None;
         for name in [NAME, NEW_NAME] {
             each_line(&folder.join(name), |line| {
                 earlier.insert(folded(&line.path));
-                if name == NEW_NAME {
-                    unfinished.push(line);
-                }
+                last = (name == NEW_NAME).then_some(line);
                 Ok(())
             })?;
+        }
+        // An export that was killed leaves its last file under another name.
+        if let Some(Line { path, .. }) = last {
+            let relative = Path::new(&path);
+            if relative.components().all(|part| matches!(part, Component::Normal(_)))
+                && folders_are_real(folder, relative)
+            {
+                remove_unfinished(folder.join(relative).parent().unwrap_or(folder));
+            }
         }
         let path = folder.join(NEW_NAME);
         let failed = |error: &std::io::Error| unwritable(&path, error);
@@ -73,6 +80,11 @@ impl Manifest {
             writeln!(new).map_err(|error| failed(&error))?;
         }
         Ok(Self { folder: folder.to_owned(), earlier, written: HashSet::default(), new })
+    }
+
+    /// Returns whether an export wrote to a folder.
+    pub(super) fn is_in(folder: &Path) -> bool {
+        [NAME, NEW_NAME].iter().any(|name| folder.join(name).exists())
     }
 
     /// Returns whether an earlier export wrote this file.
@@ -171,17 +183,32 @@ fn remove(folder: &Path, path: &str) -> Result<bool> {
     Ok(true)
 }
 
+/// Removes temporary files from a folder that this process has locked.
+fn remove_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_temporary)
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Returns whether all folders on a path are folders and no links, and its end no folder.
 fn is_real(folder: &Path, relative: &Path) -> bool {
-    let kind = |path: &Path| folder.join(path).symlink_metadata().map(|meta| meta.file_type());
+    let meta = folder.join(relative).symlink_metadata();
+    folders_are_real(folder, relative) && meta.is_ok_and(|meta| !meta.is_dir())
+}
+
+fn folders_are_real(folder: &Path, relative: &Path) -> bool {
     let mut above = relative.parent();
     while let Some(parent) = above.filter(|parent| *parent != Path::new("")) {
-        if !kind(parent).is_ok_and(|kind| kind.is_dir()) {
+        if !folder.join(parent).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             return false;
         }
         above = parent.parent();
     }
-    kind(relative).is_ok_and(|kind| !kind.is_dir())
+    true
 }
 
 #[cfg(test)]
@@ -227,6 +254,21 @@ mod tests {
         );
         assert!(!folder.join("a.example").exists() && !folder.join(NEW_NAME).exists());
         assert!(std::fs::read_to_string(folder.join(NAME)).unwrap().contains("new.md"));
+    }
+
+    #[test]
+    fn the_file_at_which_an_export_was_killed_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = folder.path().join("a.example");
+        std::fs::create_dir(&host).unwrap();
+        let mut manifest = Manifest::open(folder.path()).unwrap();
+        manifest.add(&Line { path: "a.example/x.md".to_owned(), url: None }).unwrap();
+        drop(manifest);
+        let names = [".hapax-ABCDEFGHIJKLMNOP.tmp", ".hapax-own.tmp", "notes.tmp"];
+        names.iter().for_each(|name| std::fs::write(host.join(name), "half").unwrap());
+        Manifest::open(folder.path()).unwrap();
+        assert_eq!(names.map(|name| host.join(name).exists()), [false, true, true]);
+        assert!(Manifest::is_in(folder.path()) && !Manifest::is_in(&host));
     }
 
     #[test]

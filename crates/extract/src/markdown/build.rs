@@ -14,7 +14,7 @@ use super::code::language;
 use super::frame::{Frame, Kind, without_outer_rules};
 use super::images::image;
 use super::input::{Elements, MarkdownLimits, State};
-use super::notes::{Notes, text_of};
+use super::notes::{MAX_MARK, MAX_NODES, Notes, is_mark, text_of};
 use super::run::Growing;
 use super::table::{CellShape, Grid, is_data};
 use super::tree::{Block, List, Mark, Marks, What};
@@ -38,7 +38,7 @@ pub(super) fn build(
         states,
         limits,
         marks,
-        notes: Notes::of(&elements.html, &elements.trace, states),
+        notes: Notes::of(elements, states),
         ahead: Ahead::of(&elements.html, &elements.trace, states),
         known: HashMap::default(),
         frames: vec![Frame::new(Kind::Root)],
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
     ) -> Option<Kind> {
         let top = self.frames.last()?;
         if let (Kind::Table(_), "td" | "th") = (&top.kind, name) {
-            return Some(Kind::Cell(super::tree::Run::default(), CellShape::of(element)));
+            return Some(Kind::Cell(super::tree::Run::default(), CellShape::of(element, node)));
         }
         if top.is_flat() {
             return None;
@@ -327,7 +327,8 @@ impl<'a> Walk<'a> {
                     attribute(element, "start").and_then(|start| start.trim().parse::<u64>().ok());
                 let start = (name == "ol").then(|| start.unwrap_or(1));
                 let list = List { start, implied: false, items: Vec::new() };
-                Some(Kind::List { list, next: start.unwrap_or(1), notes: Vec::new() })
+                let next = start.unwrap_or(1);
+                Some(Kind::List { list, next, before: Vec::new(), notes: Vec::new() })
             }
             "li" if !deep || matches!(top.kind, Kind::List { .. }) => Some(Kind::Item(0)),
             "pre" => Some(Kind::Pre { language: language(node), text: String::new() }),
@@ -373,6 +374,10 @@ impl<'a> Walk<'a> {
             "b" | "strong" | "dt" => Some(Mark::Strong),
             "em" | "i" | "cite" | "var" | "dfn" => Some(Mark::Emphasis),
             "del" | "s" | "strike" => Some(Mark::Strike),
+            "sup" if self.begins_note() && is_mark(&text_of(node, MAX_NODES, MAX_MARK + 1)) => {
+                self.now.skipped = true;
+                None
+            }
             "sup" if !self.now.unmarked => Some(Mark::Above),
             "sub" => Some(Mark::Below),
             "code" | "tt" | "samp" | "kbd" => {
@@ -412,6 +417,12 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Returns whether the text of a footnote begins here. The number of the note is written before it.
+    fn begins_note(&self) -> bool {
+        let begins = |frame: &Frame| matches!(frame.kind, Kind::Note(_)) && frame.blocks.is_empty();
+        self.now.in_note && self.run.is_empty() && self.frames.last().is_some_and(begins)
+    }
+
     fn line_break(&mut self) {
         match self.frames.last_mut() {
             Some(Frame { kind: Kind::Pre { text, .. }, .. }) => text.push('\n'),
@@ -441,7 +452,7 @@ impl<'a> Walk<'a> {
             return;
         };
         let own = href.starts_with('#');
-        if self.now.in_note && own && self.notes.leads_back(element)
+        if self.now.in_note && self.notes.leads_back(element, &self.elements.base)
             || is_permalink(element, own, node)
         {
             self.now.skipped = true;

@@ -9,7 +9,7 @@ use crate::elements::attribute;
 /// Longest name of a language, in bytes.
 const MAX_LANGUAGE: usize = 24;
 /// How far above a code block the element may be that names its language.
-const DEPTH: usize = 3;
+const DEPTH: usize = 5;
 /// Number of nodes below a code block that may name its language.
 const BELOW: usize = 4;
 
@@ -19,6 +19,7 @@ const KNOWN: &[&str] = &[
     "bash",
     "c",
     "clojure",
+    "c++",
     "cpp",
     "csharp",
     "css",
@@ -66,6 +67,10 @@ const KNOWN: &[&str] = &[
     "zsh",
 ];
 
+/// What precedes the language in a class.
+const PREFIXES: [&str; 7] =
+    ["language-", "lang-", "lang:", "highlight-source-", "mw-highlight-lang-", "brush:", "source-"];
+
 /// Names that name no language.
 const NONE: &[&str] =
     &["auto", "default", "highlight", "nohighlight", "none", "plain", "plaintext", "text", "txt"];
@@ -84,14 +89,21 @@ pub(super) fn language(node: NodeRef<'_, Node>) -> String {
 
 /// Names without a prefix count only for the `own` element.
 fn of_element(element: &Element, own: bool) -> Option<String> {
-    for name in ["data-lang", "data-language"] {
+    for name in ["data-lang", "data-language", "data-enlighter-language"] {
         if let Some(value) = attribute(element, name) {
             return cleaned(value);
         }
     }
+    // Elsewhere these attributes name other things.
+    let by_name = |name| attribute(element, name).map(str::to_ascii_lowercase);
+    let mut named = ["syntax", "lang"].into_iter().filter_map(by_name);
+    if let Some(name) = named.find(|name| own && KNOWN.contains(&name.as_str())) {
+        return Some(name);
+    }
     let class = attribute(element, "class")?;
     let mut words = class.split_ascii_whitespace().peekable();
     let is_sphinx = class.contains("notranslate");
+    let is_language = |name: &&str| KNOWN.contains(name) || is_sphinx;
     let is_named = ["hljs", "sourceCode", "prettyprint", "highlight", "prism", "code"]
         .iter()
         .any(|name| class.split_ascii_whitespace().any(|word| word == *name));
@@ -100,11 +112,11 @@ fn of_element(element: &Element, own: bool) -> Option<String> {
             "brush:" => words.peek().copied(),
             _ => None,
         };
-        let prefixed = ["language-", "lang-", "highlight-source-", "brush:", "source-"]
+        let prefixed = PREFIXES
             .iter()
             .find_map(|prefix| word.strip_prefix(prefix))
             .or_else(|| word.strip_prefix("highlight-text-").map(|_| text_name(word)))
-            .or_else(|| word.strip_prefix("highlight-").filter(|_| is_sphinx));
+            .or_else(|| word.strip_prefix("highlight-").filter(is_language));
         let bare = Some(word).filter(|word| (own || is_named) && KNOWN.contains(word));
         if let Some(name) = name.or(prefixed).filter(|name| !name.is_empty()).or(bare) {
             return cleaned(name);
@@ -151,6 +163,15 @@ mod tests {
             ("<pre data-lang='C++'>", "c++"),
             ("<pre class='language-plaintext'>", ""),
             ("<pre class='language-`x\n# y'>", ""),
+            ("<div class='mw-highlight mw-highlight-lang-python mw-content-ltr'><pre>", "python"),
+            ("<figure class='highlight python'><table><tr><td class=code><pre>", "python"),
+            ("<pre data-enlighter-language='php'>", "php"),
+            ("<pre class='lang:python decode:true'>", "python"),
+            ("<div class='highlight-c++'><div class=highlight><pre>", "c++"),
+            ("<pre syntax='Python'>", "python"),
+            ("<pre lang='rust'>", "rust"),
+            ("<pre lang='en'>", ""),
+            ("<div class='highlight-box'><pre>", ""),
             ("<pre class='wide box'>", ""),
         ] {
             let page = scraper::Html::parse_fragment(html);

@@ -14,11 +14,20 @@ pub(super) struct Frame {
 pub(super) enum Kind {
     Root,
     Quote,
-    List { list: List, next: u64, notes: Vec<Block> },
+    /// `before` has the blocks above the first item.
+    List {
+        list: List,
+        next: u64,
+        before: Vec<Block>,
+        notes: Vec<Block>,
+    },
     Item(u64),
     Note(u32),
     Heading(u8, Run),
-    Pre { language: String, text: String },
+    Pre {
+        language: String,
+        text: String,
+    },
     Table(Grid),
     Cell(Run, CellShape),
 }
@@ -64,11 +73,15 @@ impl Frame {
                 }
             }
             Kind::Item(number) => self.add_item(number, without_outer_rules(blocks)),
-            Kind::List { list, notes, .. } => {
+            Kind::List { mut list, notes, before, .. } => {
+                self.blocks.extend(before);
+                match list.items.last_mut() {
+                    Some((_, last)) => last.extend(blocks),
+                    None => self.blocks.extend(blocks),
+                }
                 if !list.items.is_empty() {
                     self.add(Block::List(list));
                 }
-                self.blocks.extend(blocks);
                 self.blocks.extend(notes);
             }
             Kind::Note(number) => {
@@ -126,7 +139,15 @@ impl Frame {
             return;
         }
         match &mut self.kind {
-            Kind::List { list, .. } => list.items.push((number, blocks)),
+            // Blocks between two items, such as a list without an item around it, are shown below the first of them.
+            Kind::List { list, before, .. } => {
+                let between = std::mem::take(&mut self.blocks);
+                match list.items.last_mut() {
+                    Some((_, last)) => last.extend(between),
+                    None => before.extend(between),
+                }
+                list.items.push((number, blocks));
+            }
             _ => self.add(Block::List(List {
                 start: None,
                 implied: true,

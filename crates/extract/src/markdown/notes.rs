@@ -7,15 +7,16 @@ use ego_tree::{NodeId, NodeRef};
 use foldhash::fast::FixedState;
 use scraper::node::Element;
 use scraper::{Html, Node};
+use url::{Position, Url};
 
-use super::input::State;
+use super::input::{Elements, State};
 use crate::elements::attribute;
 use crate::trace::Trace;
 
 /// Longest mark of a reference, such as `[note 12]`, in bytes.
-const MAX_MARK: usize = 12;
+pub(super) const MAX_MARK: usize = 12;
 /// Number of nodes of a reference that are read.
-const MAX_NODES: usize = 12;
+pub(super) const MAX_NODES: usize = 12;
 /// Longest text of a note in bytes. Longer ones are parts of the page.
 const MAX_NOTE: usize = 8_192;
 /// Maximum number of references of a page.
@@ -53,8 +54,9 @@ impl Notes {
     ///
     /// # Complexity
     /// Linear in the tree; pages without references are walked once.
-    pub(super) fn of(html: &Html, trace: &Trace, states: &[State]) -> Self {
-        let references = references(html);
+    pub(super) fn of(elements: &Elements, states: &[State]) -> Self {
+        let Elements { html, trace, base, .. } = elements;
+        let references = references(html, base);
         let mut notes = Self::default();
         if references.is_empty() {
             return notes;
@@ -75,9 +77,8 @@ impl Notes {
             notes.references.insert(reference.outermost, number);
             let node = html.tree.get(reference.outermost);
             for node in node.into_iter().flat_map(|node| node.descendants().take(MAX_NODES)) {
-                notes.back.extend(
-                    node.value().as_element().and_then(|e| attribute(e, "id")).map(str::to_owned),
-                );
+                let ids = node.value().as_element().map(anchors).into_iter().flatten();
+                notes.back.extend(ids.map(str::to_owned));
             }
         }
         for (element, number) in found.by_element {
@@ -100,12 +101,13 @@ impl Notes {
     }
 
     /// Returns whether a link in a note leads back to its reference.
-    pub(super) fn leads_back(&self, element: &Element) -> bool {
+    pub(super) fn leads_back(&self, element: &Element, base: &Url) -> bool {
         let class = attribute(element, "class").unwrap_or_default();
-        let target = attribute(element, "href").and_then(|href| href.strip_prefix('#'));
+        let href = attribute(element, "href").unwrap_or_default();
+        let Some(target) = fragment(href, base) else { return false };
         ["backref", "backlink", "reversefootnote"].iter().any(|name| class.contains(name))
             || attribute(element, "role") == Some("doc-backlink")
-            || target.is_some_and(|target| self.back.contains(target))
+            || self.back.contains(target)
     }
 }
 
@@ -117,15 +119,15 @@ struct Found {
 }
 
 /// Returns the links that look like references, in document order.
-fn references(html: &Html) -> Vec<Reference<'_>> {
+fn references<'a>(html: &'a Html, base: &Url) -> Vec<Reference<'a>> {
     let mut found = Vec::new();
     for (at, node) in html.tree.root().descendants().enumerate() {
         let Some(element) = node.value().as_element().filter(|element| element.name() == "a")
         else {
             continue;
         };
-        let target = attribute(element, "href").and_then(|href| href.trim().strip_prefix('#'));
-        let Some(target) = target.filter(|target| !target.is_empty()) else { continue };
+        let href = attribute(element, "href").filter(|href| href.contains('#'));
+        let Some(href) = href else { continue };
         let parent = node.parent().and_then(|parent| parent.value().as_element());
         let class = attribute(element, "class").unwrap_or_default();
         let is_above = parent.is_some_and(|parent| parent.name() == "sup")
@@ -135,15 +137,50 @@ fn references(html: &Html) -> Vec<Reference<'_>> {
         let is_named = class.contains("footnote-ref")
             || class.contains("noteref")
             || attribute(element, "role") == Some("doc-noteref");
-        if !is_above && !is_named || found.len() >= MAX_REFERENCES {
+        if found.len() >= MAX_REFERENCES {
             continue;
         }
         let mark = text_of(node, MAX_NODES, MAX_MARK + 1);
-        if !mark.trim().is_empty() && mark.len() <= MAX_MARK {
+        let is_marked = is_above || is_named || is_in_brackets(&mark);
+        if !is_marked || mark.trim().is_empty() || mark.len() > MAX_MARK {
+            continue;
+        }
+        if let Some(target) = fragment(href, base).filter(|target| !target.is_empty()) {
             found.push(Reference { outermost: outermost(node), target, at });
         }
     }
     found
+}
+
+/// Returns the place on the same page to which a link leads.
+fn fragment<'a>(href: &'a str, base: &Url) -> Option<&'a str> {
+    let (page, target) = href.trim().split_once('#')?;
+    let is_same = |url: Url| url[..Position::AfterQuery] == base[..Position::AfterQuery];
+    (page.is_empty() || base.join(page).is_ok_and(is_same)).then_some(target)
+}
+
+/// Returns the names by which links can lead to an element.
+fn anchors(element: &Element) -> impl Iterator<Item = &str> {
+    let name = attribute(element, "name").filter(|_| element.name() == "a");
+    attribute(element, "id").into_iter().chain(name)
+}
+
+/// Returns whether a text is the mark of a reference: `[12]`.
+fn is_in_brackets(text: &str) -> bool {
+    let inner = text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    inner.is_some_and(|inner| {
+        (1..=3).contains(&inner.len()) && inner.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Returns whether a raised text is the mark of a note: a number, a letter or signs, also in brackets.
+pub(super) fn is_mark(text: &str) -> bool {
+    let mark = text.trim().trim_matches(['[', ']', '(', ')', '.', ' ']);
+    let length = mark.chars().count();
+    let is_sign = |c: char| matches!(c, '*' | '†' | '‡' | '§' | '¶' | '#');
+    length == 1 && mark.chars().all(char::is_alphanumeric)
+        || (1..=3).contains(&length)
+            && (mark.bytes().all(|byte| byte.is_ascii_digit()) || mark.chars().all(is_sign))
 }
 
 /// Returns the element with the brackets around a reference.
@@ -197,8 +234,8 @@ fn texts(
                 {
                     open.iter_mut().for_each(|candidate| candidate.bytes += text.trim().len());
                 }
-                let id = node.value().as_element().and_then(|element| attribute(element, "id"));
-                if let Some((after, number)) = id.and_then(|id| targets.get(id))
+                let mut ids = node.value().as_element().map(anchors).into_iter().flatten();
+                if let Some((after, number)) = ids.find_map(|id| targets.get(id))
                     && at > *after
                     && !found.numbers.contains(number)
                     && let Some(element) = holder(node)

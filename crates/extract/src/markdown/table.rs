@@ -74,7 +74,7 @@ pub(super) struct Grid {
     rows: Vec<Vec<Run>>,
     /// Number of further rows that a cell above covers, by column.
     covered: Vec<u32>,
-    /// Whether all filled cells of a row are `<th>`.
+    /// Whether all filled cells of a row are `<th>` or in `<thead>`.
     names: Vec<bool>,
     alignment: Vec<Align>,
 }
@@ -89,14 +89,16 @@ pub(super) struct CellShape {
 }
 
 impl CellShape {
-    pub(super) fn of(element: &Element) -> Self {
+    pub(super) fn of(element: &Element, node: NodeRef<'_, Node>) -> Self {
+        let mut above = node.ancestors().filter_map(|above| above.value().as_element());
+        let in_head = above.nth(1).is_some_and(|section| section.name() == "thead");
         let number =
             |name| attribute(element, name).and_then(|value| value.trim().parse::<u32>().ok());
         Self {
             columns: number("colspan").unwrap_or(1).max(1) as usize,
             rows: number("rowspan").unwrap_or(1),
             align: align(element),
-            is_name: element.name() == "th",
+            is_name: element.name() == "th" || in_head,
         }
     }
 }

@@ -104,11 +104,64 @@ pub(crate) fn names(value: &str) -> Vec<String> {
     for part in value.split([';', '|', '、']) {
         let part = part.trim().trim_matches([',', ':', '-', '–', '"', '*', '/']).trim();
         let part = part.strip_prefix('@').unwrap_or(part);
-        if is_name(part) && found.len() < MAX_AUTHORS {
-            found.push(part.to_owned());
+        for name in persons(part) {
+            if is_name(&name) && found.len() < MAX_AUTHORS {
+                found.push(name);
+            }
         }
     }
     found
+}
+
+/// Words between the last two of several persons, in lower case.
+const CONJUNCTIONS: [&str; 12] =
+    ["and", "&", "und", "et", "y", "e", "i", "en", "och", "og", "и", "with"];
+/// Words in lower case that a name may contain.
+const PARTICLES: [&str; 26] = [
+    "von", "van", "der", "den", "de", "da", "dos", "das", "do", "del", "della", "di", "du", "la",
+    "le", "el", "al", "bin", "ibn", "ben", "ter", "ten", "zu", "y", "af", "av",
+];
+/// Maximum number of words of one of several names.
+const MAX_WORDS_OF_ONE: usize = 4;
+
+/// Splits `Ada Moss, Ben Reed and Eve Fox`, if each part is a first name and a last name: `Moss, Ada` is one person,
+/// and an office of trade and industry is one, too.
+fn persons(text: &str) -> Vec<String> {
+    let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
+    for word in text.split_whitespace() {
+        let is_first = parts.last().is_some_and(Vec::is_empty);
+        if CONJUNCTIONS.contains(&word.to_lowercase().as_str())
+            && word.chars().all(|c| !c.is_uppercase())
+        {
+            if !is_first {
+                parts.push(Vec::new());
+            }
+            continue;
+        }
+        let name = word.trim_end_matches(',');
+        if !name.is_empty()
+            && let Some(last) = parts.last_mut()
+        {
+            last.push(name);
+        }
+        if name.len() < word.len() {
+            parts.push(Vec::new());
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    if parts.len() > 1 && parts.iter().all(|part| is_person(part)) {
+        parts.iter().map(|part| part.join(" ")).collect()
+    } else {
+        vec![text.to_owned()]
+    }
+}
+
+fn is_person(words: &[&str]) -> bool {
+    let is_capital = |word: &str| word.starts_with(|c: char| c.is_uppercase());
+    (2..=MAX_WORDS_OF_ONE).contains(&words.len())
+        && words.iter().all(|word| is_capital(word) || PARTICLES.contains(word))
+        && words.last().is_some_and(|word| is_capital(word))
+        && words.first().is_some_and(|word| *word != "The")
 }
 
 /// Returns the name in a visible line that begins with an introduction.
@@ -130,12 +183,15 @@ fn name_before_end(rest: &str) -> Option<String> {
     let words = name.split_whitespace().count();
     // Names are capitalised where a script has capitals.
     let first = name.chars().next()?;
-    let named = !first.is_lowercase() && words <= MAX_WORDS && is_name(name);
-    named.then(|| name.to_owned())
+    let persons = persons(name);
+    let most = if persons.len() > 1 { MAX_WORDS_OF_SEVERAL } else { MAX_WORDS };
+    let named = !first.is_lowercase() && words <= most && is_name(name);
+    named.then(|| joined(persons))?
 }
 
-/// Maximum number of words of a name in a visible line: two persons and a conjunction.
+/// Maximum number of words of a name in a visible line, and of the names of several persons.
 const MAX_WORDS: usize = 7;
+const MAX_WORDS_OF_SEVERAL: usize = 16;
 
 /// Joins names, each once.
 pub(crate) fn joined(names: impl IntoIterator<Item = String>) -> Option<String> {
@@ -176,6 +232,19 @@ mod tests {
             ("By Ada Moss", &["Ada Moss"]),
             ("Ada Moss; Ben Reed", &["Ada Moss", "Ben Reed"]),
             ("作者：莫愁", &["莫愁"]),
+            ("By Ada Moss and Ben Reed", &["Ada Moss", "Ben Reed"]),
+            (
+                "Ada Moss, Ben Reed & Eve van der Berg",
+                &["Ada Moss", "Ben Reed", "Eve van der Berg"],
+            ),
+            ("Ada Moss, Ben Reed, and Eve Fox", &["Ada Moss", "Ben Reed", "Eve Fox"]),
+            ("Ada Moß und Ben Ried", &["Ada Moß", "Ben Ried"]),
+            ("Moss, Ada", &["Moss, Ada"]),
+            ("Ada Moss, PhD", &["Ada Moss, PhD"]),
+            ("José Moss y Reed", &["José Moss y Reed"]),
+            ("Department of Trade and Industry", &["Department of Trade and Industry"]),
+            ("Ministry of Health and Social Care", &["Ministry of Health and Social Care"]),
+            ("Ada and Ben", &["Ada and Ben"]),
             ("https://social.example/ada", &[]),
             ("ada@a.example", &[]),
             ("admin", &[]),
@@ -196,7 +265,7 @@ mod tests {
     fn a_visible_line_names_its_author_and_a_sentence_does_not() {
         for (line, expected) in [
             ("By Ada Moss", Some("Ada Moss")),
-            ("by Ada Moss and Ben Reed | March 1, 2026", Some("Ada Moss and Ben Reed")),
+            ("by Ada Moss and Ben Reed | March 1, 2026", Some("Ada Moss; Ben Reed")),
             ("Posted by Ada Moss on Sunday", Some("Ada Moss")),
             ("作者：莫愁", Some("莫愁")),
             ("By the harbour there is a house", None),

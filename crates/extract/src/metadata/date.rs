@@ -107,6 +107,27 @@ impl Moment {
         self.date
     }
 
+    /// Returns whether it is before another: as instants if both have a time of the day, otherwise by their days.
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
+        match (self.seconds(), other.seconds()) {
+            (Some(one), Some(other)) => one < other,
+            _ => self.date < other.date,
+        }
+    }
+
+    /// Seconds since an arbitrary day, in UTC.
+    ///
+    /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+    fn seconds(&self) -> Option<i64> {
+        let Clock { hour, minute, second, offset } = self.clock?;
+        let Date { year, month, day } = self.date;
+        let (year, month) = (i64::from(year) - i64::from(month <= 2), i64::from(month));
+        let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + i64::from(day);
+        let days = 365 * year + year / 4 - year / 100 + year / 400 + of_year;
+        let minutes = i64::from(hour) * 60 + i64::from(minute) - i64::from(offset);
+        Some(days * 86_400 + minutes * 60 + i64::from(second))
+    }
+
     /// Returns the time of a count of seconds since 1970.
     pub(crate) fn of_seconds(seconds: u64) -> Option<Self> {
         let time = UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))?;
@@ -165,6 +186,25 @@ mod tests {
         }
         assert_eq!(Date::of(UNIX_EPOCH), None);
         assert_eq!(["", "2026-03", "2026-3-100", "äää-03-01T"].map(Date::of_text), [None; 4]);
+    }
+
+    #[test]
+    fn moments_are_compared_as_instants_if_both_have_a_time() {
+        let moment = |month, day, hour, offset| Moment {
+            date: Date::new(2026, month, day).unwrap(),
+            clock: Clock::new(hour, 0, 0, offset),
+        };
+        let published = moment(2, 2, 0, 0);
+        assert!(!moment(2, 1, 23, -120).is_before(&published));
+        assert!(moment(2, 1, 21, -120).is_before(&published));
+        assert!(moment(2, 2, 23, 0).is_before(&moment(2, 2, 23, -480)));
+        assert!(moment(2, 28, 23, 0).is_before(&moment(3, 1, 0, 0)));
+        let day = |day| Moment { clock: None, ..moment(2, day, 0, 0) };
+        assert!(!day(2).is_before(&moment(2, 2, 23, -480)) && day(1).is_before(&published));
+        for days in 7_305..40_000u64 {
+            let at = |seconds| Moment::of_seconds(days * 86_400 + seconds).unwrap();
+            assert_eq!(at(86_399).seconds().unwrap() + 1, at(86_400).seconds().unwrap());
+        }
     }
 
     #[test]

@@ -63,7 +63,22 @@ pub(crate) fn declared(value: &str, order: Order) -> Option<Moment> {
             _ => return None,
         }
     }
-    first(value, order, true)
+    basic(value).or_else(|| first(value, order, true))
+}
+
+/// `20260301T093000Z`, the basic format of ISO 8601.
+fn basic(value: &str) -> Option<Moment> {
+    let (day, time) = value.split_once(['T', 't'])?;
+    let end = time.find(|c: char| !c.is_ascii_digit()).unwrap_or(time.len());
+    let (clock, zone) = time.split_at_checked(end)?;
+    let all_digits = day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits || !matches!(clock.len(), 4 | 6) {
+        return None;
+    }
+    let part = |text: &str, at: usize| text.get(at..at + 2).unwrap_or("00").to_owned();
+    let date = format!("{}-{}-{}", day.get(..4)?, part(day, 4), part(day, 6));
+    let clock = format!("{}:{}:{}", part(clock, 0), part(clock, 2), part(clock, 4));
+    first(&format!("{date}T{clock}{zone}"), Order::DayFirst, true)
 }
 
 /// Returns the first date of a visible text.
@@ -399,7 +414,9 @@ mod tests {
             // A time without an offset is not a time.
             ("2026-03-01T09:30:05", "2026-03-01"),
             ("20260301", "2026-03-01"),
-            ("20260301T093000Z", "2026-03-01"),
+            ("20260301T093000Z", "2026-03-01T09:30:00Z"),
+            ("20260301T0930+0100", "2026-03-01T09:30:00+01:00"),
+            ("20260301T0930", "2026-03-01"),
             ("20260301093000", "2026-03-01"),
             ("1772357400", "2026-03-01T09:30:00Z"),
             ("1772357400000", "2026-03-01T09:30:00Z"),

@@ -1,5 +1,6 @@
 //! Reads JSON-LD: the object that describes the page, and the persons and publishers that it refers to.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Deserializer, Map, Value};
@@ -81,7 +82,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn read(&self, object: &Object, out: &mut Candidates) {
+    fn read(&self, object: &'a Object, out: &mut Candidates) {
         let Some(kind) = object.get("@type").and_then(text) else { return };
         let kind = kind.rsplit(['/', ':']).next().unwrap_or_default();
         let Some(rank) = rank(kind) else {
@@ -117,10 +118,23 @@ impl<'a> Graph<'a> {
     }
 
     /// Adds the first of the members that has a text.
-    fn add(&self, object: &Object, names: &[&str], field: Field, rank: u8, out: &mut Candidates) {
-        let found = names.iter().filter_map(|name| self.text(object.get(*name)?)).next();
+    fn add(
+        &self,
+        object: &'a Object,
+        names: &[&str],
+        field: Field,
+        rank: u8,
+        out: &mut Candidates,
+    ) {
+        let is_date = matches!(field, Field::Published | Field::Modified);
+        let value = |value: &'a Value| match value {
+            // Seconds or milliseconds since 1970.
+            Value::Number(number) if is_date => Some(number.to_string().into()),
+            value => self.text(value).map(Cow::Borrowed),
+        };
+        let found = names.iter().filter_map(|name| value(object.get(*name)?)).next();
         if let Some(value) = found {
-            out.add(field, SOURCE, rank, value);
+            out.add(field, SOURCE, rank, &value);
         }
     }
 
@@ -141,22 +155,30 @@ impl<'a> Graph<'a> {
     }
 
     /// Collects the names of persons.
-    fn names(&self, value: &'a Value, depth: usize, out: &mut Vec<&'a str>) {
+    fn names(&self, value: &'a Value, depth: usize, out: &mut Vec<Cow<'a, str>>) {
         if depth > MAX_JSON_DEPTH || out.len() >= MAX_AUTHORS {
             return;
         }
         match value {
-            Value::String(name) => out.push(name),
+            Value::String(name) => out.push(name.into()),
             Value::Array(all) => all.iter().for_each(|one| self.names(one, depth + 1, out)),
             Value::Object(_) => {
-                let Some(name) = self.object(value).and_then(|person| person.get("name")) else {
-                    return;
-                };
-                self.names(name, depth + 1, out);
+                let Some(person) = self.object(value) else { return };
+                match person.get("name") {
+                    Some(name) => self.names(name, depth + 1, out),
+                    None => out.extend(name_of_parts(person).map(Cow::Owned)),
+                }
             }
             _ => {}
         }
     }
+}
+
+/// Returns the given name and the family name of a person that has no other.
+fn name_of_parts(person: &Object) -> Option<String> {
+    let parts = ["givenName", "additionalName", "familyName"];
+    let parts: Vec<&str> = parts.iter().filter_map(|name| text(person.get(*name)?)).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// Returns a string, or the first of a list.
@@ -224,6 +246,16 @@ mod tests {
         assert_eq!(values(json, Field::Picture), ["/boat.jpg"]);
         assert_eq!(values(json, Field::Licence), ["https://l.example"]);
         assert_eq!(values(json, Field::Type), ["NewsArticle", "WebPage"]);
+    }
+
+    #[test]
+    fn numbers_are_times_and_persons_may_have_two_names() {
+        let json = r#"{"@type": "Article", "datePublished": 1767312000, "dateModified": 1767312000000, "description": 7,
+            "author": [{"@type": "Person", "givenName": "Ada", "familyName": "Moss"}, {"@type": "Person"}]}"#;
+        assert_eq!(values(json, Field::Published), ["1767312000"]);
+        assert_eq!(values(json, Field::Modified), ["1767312000000"]);
+        assert_eq!(values(json, Field::Author), ["Ada Moss"]);
+        assert!(values(json, Field::Description).is_empty());
     }
 
     #[test]

@@ -37,9 +37,9 @@ impl Metadata {
     /// Returns the time of the last change: the first declared one that is not after `latest` and not before the
     /// publication.
     pub fn modified(&self, latest: Option<Date>) -> Option<(Moment, MetadataSource)> {
-        let published = self.published(latest).map(|(moment, _)| moment.date());
+        let published = self.published(latest);
         first(&self.modified, latest)
-            .filter(|(moment, _)| published.is_none_or(|published| published <= moment.date()))
+            .filter(|(moment, _)| published.is_none_or(|(other, _)| !moment.is_before(&other)))
     }
 }
 
