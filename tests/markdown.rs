@@ -110,6 +110,12 @@ fn files_of_pages_that_are_gone_are_removed_and_files_of_others_stay() {
     let (exit, err) = exported(&bench, &other, &[]);
     assert!(exit == 1 && err.contains("no export wrote it"), "{exit}: {err}");
     assert_eq!(read(&other, "a.example/index.md"), "mine");
+    // If all pages are gone, so are their files.
+    bench.run(&["forget", "a.example", "--yes"]);
+    let (exit, err) = exported(&bench, &notes, &[]);
+    assert!(exit == 0 && err.contains("0 pages, "), "{err}");
+    assert!(!notes.join("a.example/index.md").exists() && !notes.join("a.example.md").exists());
+    assert_eq!(read(&notes, "a.example/own.md"), "mine");
 }
 
 #[test]

@@ -116,7 +116,7 @@ pub struct StoredFeatures {
     pub sketch: Option<String>,
     /// Number of content words of the comparison text.
     pub token_count: Option<u32>,
-    /// Location in `pages/`, as `FILE:OFFSET`; null without an archive.
+    /// Location in `pages/`, as `NUMBER:OFFSET`; null without an archive.
     pub warc: Option<String>,
     /// The data directory, if several are exported as one.
     pub data: Option<String>,

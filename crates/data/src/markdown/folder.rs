@@ -28,8 +28,8 @@ pub struct MarkdownCounts {
     pub removed: u64,
 }
 
-/// Writes the pages of an export into a folder. Files that are equal stay untouched. If there is no page, the
-/// files of earlier exports are removed, and a new folder is not created.
+/// Writes the pages of an export into a folder. Files that are equal stay untouched. If no page passes a
+/// filter, the folder stays as it is; without a filter the files of earlier exports are removed.
 ///
 /// # Errors
 /// If a page cannot be read or a file not written, if a file is in the way that no export wrote, or if another export
@@ -48,8 +48,8 @@ pub fn write_markdown(
         names.add(&page.url);
         Ok(())
     })?;
-    // What earlier exports wrote is removed even then.
-    if !any && !Manifest::is_in(folder) {
+    // A mistake in a filter removes nothing; pages that are gone do.
+    if !any && (!export.filter().is_empty() || !Manifest::is_in(folder)) {
         return Ok(MarkdownCounts::default());
     }
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
