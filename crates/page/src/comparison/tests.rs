@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::difference::LineSet;
 
+mod rows;
+
 /// Sentences for test texts.
 const VILLAGE: [&str; 8] = [
     "When the river rose in the spring the people of the village moved their animals to the hill.",

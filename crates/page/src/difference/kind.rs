@@ -1,7 +1,10 @@
 //! Classifies differences. Dates and counters change on one page; other numbers and words distinguish pages.
 
+use std::ops::Range;
+
 use hapax_extract::is_referring;
 
+use super::timed::{is_date_of_numbers, is_relative, is_short_duration, is_time_alone, is_timed};
 use super::vocabulary::{counts, is_time};
 
 /// The kind of a part of a difference.
@@ -37,14 +40,61 @@ const MIN_DATE_NUMBERS: usize = 3;
 /// Number of digits of a year.
 const YEAR: usize = 4;
 /// Maximum of the numbers in a date except years: days, hours, minutes.
-const GREATEST: u32 = 60;
+pub(super) const GREATEST: u32 = 60;
+/// Number of words on each side of a run that show the meaning of its numbers.
+const BESIDE: usize = 3;
+
+/// A run of words and the words around it in its text.
+pub(super) struct Run<'w> {
+    /// The words from a few before the run to a few behind it.
+    around: Vec<&'w str>,
+    /// The range of the run in these words.
+    run: Range<usize>,
+}
+
+impl<'w> Run<'w> {
+    /// Number of words on each side that are read.
+    pub(super) const AROUND: usize = 5;
+
+    pub(super) fn new(before: &[&'w str], words: &[&'w str], behind: &[&'w str]) -> Self {
+        let run = before.len()..before.len() + words.len();
+        Self { around: [before, words, behind].concat(), run }
+    }
+
+    fn words(&self) -> &[&'w str] {
+        self.around.get(self.run.clone()).unwrap_or_default()
+    }
+
+    /// Returns the run with at most this number of words on each side.
+    fn with(&self, beside: usize) -> &[&'w str] {
+        let end = (self.run.end + beside).min(self.around.len());
+        self.around.get(self.run.start.saturating_sub(beside)..end).unwrap_or_default()
+    }
+
+    fn is_beside(&self, wanted: impl Fn(&str) -> bool) -> bool {
+        let before = self.run.start.saturating_sub(BESIDE)..self.run.start;
+        let behind = self.run.end..self.run.end + BESIDE;
+        before.chain(behind).any(|at| self.around.get(at).is_some_and(|word| wanted(word)))
+    }
+
+    /// Returns whether the run is in a date or time: the words of dates around it without a gap have one, or a relative time is beside
+    /// it.
+    fn is_timed(&self) -> bool {
+        let of_date = |word: &&&str| is_of_date(word) || is_time(word);
+        let (before, rest) = self.around.split_at(self.run.start.min(self.around.len()));
+        let before = before.iter().rev().take_while(of_date).count();
+        let behind = rest.iter().skip(self.run.len()).take_while(of_date).count();
+        let phrase = self.run.start - before..self.run.end + behind;
+        is_timed(self.around.get(phrase).unwrap_or_default()) || is_relative(self.with(BESIDE))
+    }
+}
 
 pub(crate) fn is_number(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
 }
 
-fn is_year(word: &str) -> bool {
+pub(super) fn is_year(word: &str) -> bool {
     let digits = word.len() == YEAR && word.bytes().all(|byte| byte.is_ascii_digit());
     digits && (word.starts_with("19") || word.starts_with("20"))
 }
@@ -83,39 +133,42 @@ pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Optio
     if numbers == 0 {
         let mut all = words.clone().peekable();
         let any = all.peek().is_some();
-        return (any && all.all(is_time)).then_some(PartKind::Date);
+        let timed = any && all.all(is_time) && is_time_alone(words);
+        return timed.then_some(PartKind::Date);
     }
     let others = words.clone().filter(|word| !is_number(word) && !is_time(word) && !counts(word));
     if others.count() > MAX_OTHER_WORDS {
         return None;
     }
-    let timed = words.clone().any(is_time);
-    let dated = words.clone().filter(|word| is_number(word)).all(is_of_date);
     if words.clone().any(counts) {
-        Some(PartKind::Counter)
-    } else if dated && (timed || numbers >= MIN_DATE_NUMBERS) {
-        Some(PartKind::Date)
-    } else {
-        None
+        return Some(PartKind::Counter);
     }
+    if !words.clone().filter(|word| is_number(word)).all(is_of_date) {
+        return None;
+    }
+    let all: Vec<&str> = words.clone().collect();
+    let of_numbers = || {
+        let numbers: Vec<&str> = all.iter().copied().filter(|word| is_number(word)).collect();
+        numbers.len() >= MIN_DATE_NUMBERS && is_date_of_numbers(&numbers)
+    };
+    (is_timed(&all) || is_short_duration(words) || of_numbers()).then_some(PartKind::Date)
 }
 
-/// Classifies two runs of words that replace each other. `beside` are the words around them.
-pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKind {
-    let both = || first.iter().chain(second).copied();
-    let mut numbers = both().filter(|word| is_number(word)).peekable();
-    if numbers.peek().is_none() {
-        return if both().all(is_time) { PartKind::Date } else { PartKind::Words };
+/// Classifies two runs of words that replace each other.
+pub(super) fn of_run(runs: &[Run<'_>; 2]) -> PartKind {
+    let both = || runs.iter().flat_map(|run| run.words()).copied();
+    if !both().any(is_number) {
+        let timed = both().all(is_time) && is_time_alone(both());
+        return if timed { PartKind::Date } else { PartKind::Words };
     }
     let all_numbers = both().all(is_number);
-    if all_numbers && beside.iter().any(|word| counts(word)) {
+    if all_numbers && runs.iter().any(|run| run.is_beside(counts)) {
         return PartKind::Counter;
     }
-    let timed = both().any(is_time) || beside.iter().any(|word| is_time(word));
-    if both().all(|word| is_of_date(word) || is_time(word)) && timed {
+    if both().all(|word| is_of_date(word) || is_time(word)) && runs.iter().any(Run::is_timed) {
         return PartKind::Date;
     }
-    if all_numbers && beside.iter().any(|word| is_referring(word)) {
+    if all_numbers && runs.iter().any(|run| run.is_beside(is_referring)) {
         return PartKind::Reference;
     }
     if all_numbers { PartKind::Number } else { PartKind::Words }
@@ -216,6 +269,9 @@ mod tests {
             "منذ 3 ساعات",
             "27 नवंबर 2026",
             "2 timmar 5 minuter",
+            "il y a 3 heures",
+            "14 30 05",
+            "monday 9 30 17 45",
         ] {
             assert_eq!(line(dates), Some(PartKind::Date), "{dates}");
         }
@@ -235,6 +291,10 @@ mod tests {
             "the river rose in 1899 and the bridge fell",
             "size 42",
             "price 12 50",
+            "7 9 19 33 40 47",
+            "set 6 4 7 5",
+            "take 2 tablets every 4 hours for 7 days",
+            "second 3",
             "a new line",
             "",
         ] {
@@ -263,7 +323,9 @@ mod tests {
         let run = |first: &str, second: &str, beside: &str| {
             let words = |text: &'static str| text.split_whitespace().collect::<Vec<_>>();
             let leak = |text: &str| words(text.to_owned().leak());
-            of_run(&leak(first), &leak(second), &leak(beside))
+            let (before, behind) = beside.split_once('_').unwrap_or(("", beside));
+            let (before, behind) = (leak(before), leak(behind));
+            of_run(&[first, second].map(|run| Run::new(&before, &leak(run), &behind)))
         };
         assert_eq!(run("3", "5", "hours ago"), PartKind::Date);
         assert_eq!(run("may", "june", "on the"), PartKind::Date);
@@ -272,5 +334,15 @@ mod tests {
         assert_eq!(run("navy", "rust", "a tee in"), PartKind::Words);
         assert_eq!(run("leeds 12", "bristol 12", ""), PartKind::Words);
         assert_eq!(run("4711", "4712", "in may"), PartKind::Number, "no day and no year");
+        assert_eq!(run("3", "7", "on _ may 2025"), PartKind::Date);
+        assert_eq!(run("30", "45", "on 3 may 2025 at 14 _ the council met"), PartKind::Date);
+        assert_eq!(run("3", "7", "paris il y a _ heures"), PartKind::Date);
+        assert_eq!(run("4", "8", "one tablet every _ hours for 7 days"), PartKind::Number);
+        assert_eq!(
+            run("3", "7", "sent the man to prison for _ years and the second"),
+            PartKind::Number
+        );
+        assert_eq!(run("3", "7", "you may take _ at last"), PartKind::Number);
+        assert_eq!(run("hours", "days", "for 3 _ at home"), PartKind::Words);
     }
 }

@@ -16,6 +16,7 @@ mod align;
 mod kind;
 mod line_set;
 mod phrases;
+mod timed;
 mod vocabulary;
 mod words;
 
@@ -30,7 +31,7 @@ pub use self::words::{MAX_WORDS, Words};
 pub(crate) use self::kind::{changing, is_counter_line, is_number, of_dates};
 
 use self::align::align;
-use self::kind::{of_line, of_run};
+use self::kind::{Run, of_line, of_run};
 
 /// Maximum number of aligned words per text; beyond them, whole lines are compared.
 pub const MAX_ALIGNED: usize = 6_000;
@@ -43,8 +44,6 @@ const SHINGLE: usize = 3;
 const MAX_PUT_IN: usize = 5;
 /// Maximum number of amounts by which section numbers change between two editions: before and after an added section.
 const MAX_MOVES: usize = 2;
-/// Number of words on each side of a run that show the meaning of its numbers.
-const BESIDE: usize = 3;
 
 /// A differing part, with its word ranges in both texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -372,14 +371,10 @@ impl Reading<'_> {
 
     fn put_run(&self, [first, second]: [Range<usize>; 2], difference: &mut Difference) {
         let runs = [first, second];
-        let words = [0, 1].map(|side| {
-            runs[side].clone().map(|at| self.text(side).word(at)).collect::<Vec<&str>>()
-        });
-        let beside: Vec<&str> = (0..2).flat_map(|side| self.beside(side, &runs[side])).collect();
         // If both lines are dates, the run is a date in any format.
         let kind = match [0, 1].map(|side| self.line_kind(side, &runs[side])) {
             [Some(one), Some(other)] if one == other => one,
-            _ => of_run(&words[0], &words[1], &beside),
+            _ => of_run(&[0, 1].map(|side| self.run(side, &runs[side]))),
         };
         if matches!(kind, PartKind::Words | PartKind::Number) {
             (0..2).for_each(|side| difference.own[side] += runs[side].len());
@@ -424,12 +419,15 @@ impl Reading<'_> {
         of_line(text.without_section(text.line(text.line_of(run.start))))
     }
 
-    fn beside(&self, side: usize, run: &Range<usize>) -> Vec<&str> {
+    fn run(&self, side: usize, run: &Range<usize>) -> Run<'_> {
+        let words =
+            |range: Range<usize>| range.map(|at| self.text(side).word(at)).collect::<Vec<&str>>();
         if run.is_empty() {
-            return Vec::new();
+            return Run::new(&[], &[], &[]);
         }
-        let before = run.start.saturating_sub(BESIDE)..run.start;
-        before.chain(run.end..run.end + BESIDE).map(|at| self.text(side).word(at)).collect()
+        let end = (run.end + Run::AROUND).min(self.text(side).len());
+        let before = words(run.start.saturating_sub(Run::AROUND)..run.start);
+        Run::new(&before, &words(run.clone()), &words(run.end..end))
     }
 }
 
