@@ -17,6 +17,7 @@
 mod cells;
 mod names;
 mod pattern;
+mod rows;
 mod rules;
 mod text;
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::Compared;
 use super::names::{Name, NameRelation, Named};
+use super::rows;
 use crate::difference::{
     Difference, Part, PartKind, Substitution, Summary, SummaryKind, Words, compare,
     compare_in_pages, is_number, phrases, summaries,
@@ -314,7 +315,7 @@ impl Pair<'_> {
         if self.is_substituted(difference) {
             return Reason::Substitution;
         }
-        if self.numbers_differ(difference) {
+        if self.numbers_differ(difference) || rows::hours_differ(self.words()) {
             return Reason::Numbers;
         }
         if words < FEW_WORDS {
@@ -448,6 +449,7 @@ impl Pair<'_> {
             renumbered = difference.substitutions(texts[0], texts[1]);
             renumbered.retain(|one| one.times >= RENUMBERED && is_number(&one.first));
         }
+        let rows = rows::replaced(difference, texts);
         let side = |side: usize| {
             let text = texts[side];
             let mut numbers = 0;
@@ -469,8 +471,8 @@ impl Pair<'_> {
             let count = |words: Range<usize>| words.filter(|at| is_number(text.word(*at))).count();
             let all = count(0..text.len());
             let reaches = |(of_numbers, of_words): (f64, f64)| {
-                numbers as f64 >= of_numbers * all as f64
-                    && numbers as f64 >= of_words * text.len() as f64
+                let numbers = (numbers + rows[side].numbers) as f64;
+                numbers >= of_numbers * all as f64 && numbers >= of_words * text.len() as f64
             };
             let sentence = |(line, numbers): (&usize, &usize)| {
                 let words = text.line(*line);
@@ -481,7 +483,10 @@ impl Pair<'_> {
                     && *numbers as f64 >= share * all as f64
                     && *numbers as f64 >= of_words * text.len() as f64
             };
-            numbers >= least && lines.len() >= least_lines && reaches((of_numbers, of_words))
+            let in_lines = lines.len() + rows[side].lines;
+            numbers + rows[side].numbers >= least
+                && in_lines >= least_lines
+                && reaches((of_numbers, of_words))
                 || lines.iter().any(sentence)
         };
         side(0) && side(1)

@@ -2,14 +2,11 @@
 
 use hapax_extract::{ComparisonText, Document, Reason};
 
+use super::cells::cells_of;
 use crate::difference::LineSet;
 
-/// Longer cells are not compared as cells.
-const MAX_CELL_WORDS: usize = 12;
 /// Maximum number of bytes of the text; [`MAX_WORDS`](crate::difference::MAX_WORDS) words seldom need more.
 pub const MAX_TEXT_BYTES: usize = 256 << 10;
-/// Maximum number of bytes of the cells.
-const MAX_CELL_BYTES: usize = 16 << 10;
 /// First byte of the encoded form.
 const VERSION: u8 = 2;
 /// The version before: without lines outside the text.
@@ -24,7 +21,7 @@ pub struct PageText {
     pub title: String,
     /// The comparison text: kept blocks, one per line.
     pub text: String,
-    /// Short table cells, one per line, of kept and dropped tables.
+    /// Short table cells, one per line, of kept and dropped tables, and dropped rows of numbers without a table.
     pub cells: String,
     /// Lines outside the comparison text: dropped blocks that are visible.
     pub outside: LineSet,
@@ -36,16 +33,6 @@ impl PageText {
     /// # Complexity
     /// Linear in the text; stores at most 272 KiB.
     pub fn of(document: &Document, comparison_text: &ComparisonText) -> Self {
-        let mut cells = String::new();
-        for block in document.blocks.iter().filter(|block| block.cell) {
-            let compared =
-                matches!(block.reason, Reason::Text | Reason::OutsideRun | Reason::Unlike);
-            let short = block.text.split_whitespace().nth(MAX_CELL_WORDS).is_none();
-            let text = block.text.trim();
-            if compared && short && !text.is_empty() && cells.len() + text.len() < MAX_CELL_BYTES {
-                cells.extend([text, "\n"]);
-            }
-        }
         let outside = document.blocks.iter().filter(|block| {
             block.reason != Reason::Hidden && !block.is_compared(comparison_text.thin)
         });
@@ -54,7 +41,7 @@ impl PageText {
             heading: document.heading.clone(),
             title: document.title.clone(),
             text: comparison_text.text.get(..end).unwrap_or_default().to_owned(),
-            cells,
+            cells: cells_of(&document.blocks),
             outside: LineSet::of(outside.map(|block| &*block.text)),
         }
     }

@@ -221,6 +221,11 @@ pub(crate) fn is_counter_line<'w>(words: impl Iterator<Item = &'w str> + Clone) 
     of_line(words) == Some(PartKind::Counter)
 }
 
+/// Returns whether a line consists of dates and times.
+pub(crate) fn is_date_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> bool {
+    of_line(words) == Some(PartKind::Date)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

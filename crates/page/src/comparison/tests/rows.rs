@@ -15,3 +15,42 @@ fn numbers_of_durations_in_sentences_are_text() {
     assert_eq!(reason(&leaflet([4, 7, 6]), &leaflet([8, 10, 12])), Reason::Numbers);
     assert!(reason(&leaflet([4, 7, 6]), &leaflet([4, 7, 6])).same());
 }
+
+#[test]
+fn numbers_in_rows_without_a_table_are_text() {
+    let with = |rows: &str| page("The mill", &format!("{}\n{rows}", VILLAGE[..3].join("\n")));
+    for (first, second) in [
+        ("Adult £7.00\nChild £4.00\nGroup £9.50", "Adult £8.10\nChild £5.30\nGroup £6.20"),
+        ("Adult\n£7.00\nChild\n£4.00", "Adult\n£8.10\nChild\n£5.30"),
+        ("Draw\n7 9 19 33 40 47", "Draw\n10 17 20 35 39 46"),
+        ("Holm - Ek 6:4 6:2\nBerg - Ny 7:5 6:3", "Holm - Ek 3:6 2:6\nBerg - Ny 6:7 4:6"),
+    ] {
+        assert_eq!(reason(&with(first), &with(second)), Reason::Numbers, "{first}");
+        assert!(reason(&with(""), &with(second)).same(), "an appended block");
+    }
+    let other = reason(&with("Adult £7.00\nChild £4.00"), &with("Boat £8.10\nFerry £5.30"));
+    assert!(other.same(), "other labels are other blocks");
+}
+
+#[test]
+fn other_opening_hours_are_another_page_but_not_on_one_day() {
+    let with = |hours: [&str; 4]| {
+        let days = ["Monday", "Tuesday", "Wednesday", "Saturday"];
+        let rows: Vec<String> =
+            days.iter().zip(hours).map(|(day, hours)| format!("{day}: {hours}")).collect();
+        page("The library", &format!("{}\n{}", VILLAGE[..4].join("\n"), rows.join("\n")))
+    };
+    let hours = with(["8:00–17:30"; 4]);
+    assert_eq!(reason(&hours, &with(["9:30–18:00"; 4])), Reason::Numbers);
+    let saturday = with(["8:00–17:30", "8:00–17:30", "8:00–17:30", "9:00–12:00"]);
+    assert_eq!(reason(&hours, &saturday), Reason::Volatile);
+    let comments = |times: [&str; 3]| {
+        let rows: Vec<String> = times.iter().map(|time| format!("Posted {time}")).collect();
+        page("The library", &format!("{}\n{}", VILLAGE[..4].join("\n"), rows.join("\n")))
+    };
+    let (one, other) = (
+        comments(["3 May 14:30", "4 May 15:10", "5 May 16:45"]),
+        comments(["7 June 9:30", "8 June 10:10", "9 June 11:45"]),
+    );
+    assert_eq!(reason(&one, &other), Reason::Volatile);
+}
