@@ -84,6 +84,7 @@ pub(super) fn run(args: &ExplainArgs, second: &Path, settings: &Settings) -> Res
 
 fn page_text(page: &Page) -> PageText {
     PageText::of(&page.document, &page.evidence.comparison_text)
+        .without_address(page.address.as_ref())
 }
 
 struct Comparison {

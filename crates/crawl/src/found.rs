@@ -86,13 +86,16 @@ impl Committer {
         };
         let read = || {
             let url = Url::parse(url).ok()?;
-            stored_page(&self.warc.folder, place.as_deref()?, &url)
+            let page = stored_page(&self.warc.folder, place.as_deref()?, &url)?;
+            Some((url, page))
         };
-        let Some((document, comparison_text)) = read() else { return refused(Refused::NoText) };
+        let Some((url, (document, comparison_text))) = read() else {
+            return refused(Refused::NoText);
+        };
         if exact && !is_of_text(&found.record, &comparison_text.features) {
             return refused(Refused::NoText);
         }
-        found.page_text = Some(PageText::of(&document, &comparison_text));
+        found.page_text = Some(PageText::of(&document, &comparison_text).without_address(&url));
         let against = entry.against.iter().cloned().collect();
         let fetched = hapax_extract::Date::of_text(&entry.time);
         found.meta = PageMeta::of(&document, fetched)

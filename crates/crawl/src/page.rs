@@ -90,7 +90,7 @@ impl PageWork {
         recipe: Recipe,
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
-        let page_text = PageText::of(&document, &evidence.comparison_text);
+        let page_text = PageText::of(&document, &evidence.comparison_text).without_address(&url);
         // A thin page is compared, and indexed, by all its visible text.
         let other_text = match evidence.comparison_text.thin {
             true => String::new(),

@@ -320,7 +320,7 @@ impl StoredTexts<'_> {
             let (document, comparison_text) =
                 stored_page(&self.pages, entry.warc.as_deref()?, &url)?;
             // If the body equals another page's, the archive has only the head.
-            let text = Some(PageText::of(&document, &comparison_text))
+            let text = Some(PageText::of(&document, &comparison_text).without_address(&url))
                 .filter(|page| !page.text.trim().is_empty());
             Some(Arc::new(Compared::new(text?)))
         };

@@ -72,7 +72,7 @@ impl Committer {
         let evidence = Evidence::of(&document, self.recipe);
         let time = parse_moment(&removed.time).unwrap_or_default();
         let stored = evidence.document(name.as_bytes(), url.as_ref(), time);
-        let page_text = PageText::of(&document, &comparison_text);
+        let page_text = PageText::of(&document, &comparison_text).without_address(url.as_ref());
         let own = Compared::new(page_text.clone());
         let mut comparison = Comparison::new(&self.compared, &own, Findings::new());
         let alike = matches(&self.store, &stored, None, Extent::All, Some(&mut comparison))?;

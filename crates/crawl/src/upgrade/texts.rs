@@ -74,7 +74,7 @@ fn add_record(committer: &Committer, warc: &Record) -> Result<bool> {
     if kept.digest != own {
         return Ok(false);
     }
-    let text = PageText::of(&document, &comparison_text);
+    let text = PageText::of(&document, &comparison_text).without_address(&url);
     let packed = PackedText::of(&text);
     committer.texts().insert(id, key, packed, &Arc::new(Compared::new(text)));
     Ok(true)

@@ -14,6 +14,7 @@
 //! assert!(compare_pages(&navy, &navy, true).same());
 //! ```
 
+mod address;
 mod cells;
 mod names;
 mod pattern;

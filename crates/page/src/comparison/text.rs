@@ -1,7 +1,9 @@
 //! The part of a page that is stored for later comparisons.
 
 use hapax_extract::{ComparisonText, Document, Reason};
+use url::Url;
 
+use super::address::without_address;
 use super::cells::cells_of;
 use crate::difference::LineSet;
 
@@ -44,6 +46,22 @@ impl PageText {
             cells: cells_of(&document.blocks),
             outside: LineSet::of(outside.map(|block| &*block.text)),
         }
+    }
+
+    /// Blanks the page's own address in the text, unless the heading has it too: error pages and print versions show the address
+    /// at which they were requested.
+    ///
+    /// # Complexity
+    /// Linear in the text.
+    #[must_use]
+    pub fn without_address<'u>(mut self, url: impl Into<Option<&'u Url>>) -> Self {
+        if let Some(url) = url.into()
+            && !self.heading.contains(url.path())
+            && let Some(text) = without_address(&self.text, url)
+        {
+            self.text = text;
+        }
+        self
     }
 
     /// Encodes the page for [`decode`](Self::decode): a version byte, then for heading, title, cells, text and

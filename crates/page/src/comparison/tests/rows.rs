@@ -54,3 +54,23 @@ fn other_opening_hours_are_another_page_but_not_on_one_day() {
     );
     assert_eq!(reason(&one, &other), Reason::Volatile);
 }
+
+#[test]
+fn an_error_page_that_shows_its_address_is_one_page() {
+    let missing = |path: &str| {
+        let url = url::Url::parse(&format!("https://shop.example{path}")).unwrap();
+        let text = format!(
+            "We are sorry, but the page {path} was not found here any more today.\n\
+             Please use the search above or go back to the first page of the shop."
+        );
+        let page = titled("Not found", "Not found | The shop", &text, "");
+        Compared::new(page.page().clone().without_address(&url))
+    };
+    let (one, other) = (missing("/a/old-page.php"), missing("/lamps/red-large"));
+    assert_eq!(reason(&one, &other), Reason::EqualText);
+    // The heading names the subject of a manual's page.
+    let url = url::Url::parse("https://shop.example/etc/passwd").unwrap();
+    let manual = page("The file /etc/passwd", "The file /etc/passwd lists all accounts.");
+    let text = manual.page().clone().without_address(&url).text;
+    assert_eq!(text, manual.page().text);
+}
