@@ -101,6 +101,11 @@ impl Name {
         self.words.is_empty()
     }
 
+    /// Returns the number of its letters.
+    pub(super) fn letters(&self) -> usize {
+        (0..self.words.len()).map(|at| self.word(at).chars().count()).sum()
+    }
+
     /// Returns whether a line consists of this name. `sites/` counts the other lines, so this compares the words as
     /// texts have them.
     pub(super) fn is_line(&self, line: &str) -> bool {

@@ -13,6 +13,8 @@ use crate::difference::{
 
 /// Maximum number of words of a short name. Longer names are headlines, which editors rewrite.
 const SHORT_NAME: usize = 5;
+/// A name of at least this number of words and more than this number of letters is a headline too: words are long in German.
+const SHORT_HEADLINE: (usize, usize) = (4, 30);
 /// Texts with fewer words must not differ.
 const FEW_WORDS: usize = 15;
 /// With fewer words, a text must mention its name.
@@ -281,7 +283,7 @@ impl Pair<'_> {
         if relation == NameRelation::Pattern {
             return Some(Reason::NamePattern);
         }
-        if self.named.names.iter().all(|name| name.words.len() <= SHORT_NAME) {
+        if self.named.names.iter().all(|name| is_short(name)) {
             return Some(Reason::OtherName);
         }
         // Only words that the other name lacks.
@@ -502,6 +504,11 @@ fn is_id(phrase: &str) -> bool {
     let is_date =
         phrase.len() == 8 && within(0..4, 1900, 2100) && within(4..6, 1, 12) && within(6..8, 1, 31);
     phrase.len() >= ID_DIGITS && phrase.bytes().all(|byte| byte.is_ascii_digit()) && !is_date
+}
+
+fn is_short(name: &Name) -> bool {
+    let (words, letters) = SHORT_HEADLINE;
+    name.words.len() <= SHORT_NAME && (name.words.len() < words || name.letters() <= letters)
 }
 
 fn phrases_of(part: &Part, [first, second]: [&Words; 2]) -> (String, String) {

@@ -56,6 +56,18 @@ fn other_opening_hours_are_another_page_but_not_on_one_day() {
 }
 
 #[test]
+fn a_headline_of_few_long_words_may_change() {
+    let text = village();
+    let (one, other) = (
+        page("Gemeinderat stoppt Bau der Umgehungsstraße", &text),
+        page("Umgehungsstraße kommt vorerst nicht zustande", &text),
+    );
+    assert_ne!(reason(&one, &other), Reason::OtherName);
+    let (one, other) = (page("Harbour of the old town", &text), page("Lighthouse", &text));
+    assert_eq!(reason(&one, &other), Reason::OtherName);
+}
+
+#[test]
 fn an_error_page_that_shows_its_address_is_one_page() {
     let missing = |path: &str| {
         let url = url::Url::parse(&format!("https://shop.example{path}")).unwrap();
