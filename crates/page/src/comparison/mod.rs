@@ -21,6 +21,7 @@ mod pattern;
 mod rows;
 mod rules;
 mod text;
+mod typos;
 
 use std::sync::OnceLock;
 

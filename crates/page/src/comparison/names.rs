@@ -400,6 +400,12 @@ impl Names {
         Self { heading: Name::of(heading), title: name, alone, is_file: names_file(title) }
     }
 
+    /// Returns whether heading or title have a word.
+    pub(super) fn have(&self, word: &str) -> bool {
+        let folded = HASH.hash(caseless(word).as_bytes());
+        [&self.heading, &self.title].iter().any(|name| name.folded.contains(&folded))
+    }
+
     /// Returns the words of the title that the other title lacks, except numbers, which may be editions.
     pub(super) fn own_title_words(&self, other: &Self) -> Vec<u64> {
         let title = &self.title;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::Compared;
 use super::names::{Name, NameRelation, Named};
 use super::rows;
+use super::typos::is_typo;
 use crate::difference::{
     Difference, Part, PartKind, Substitution, Summary, SummaryKind, Words, compare,
     compare_in_pages, is_number, phrases, summaries,
@@ -15,6 +16,8 @@ use crate::difference::{
 const SHORT_NAME: usize = 5;
 /// A name of at least this number of words and more than this number of letters is a headline too: words are long in German.
 const SHORT_HEADLINE: (usize, usize) = (4, 30);
+/// A typo is mended in at most this number of places. More of them are those of a template.
+const MENDED: usize = 3;
 /// Texts with fewer words must not differ.
 const FEW_WORDS: usize = 15;
 /// With fewer words, a text must mention its name.
@@ -399,7 +402,7 @@ impl Pair<'_> {
             let is_edition = edition
                 .as_ref()
                 .is_some_and(|[first, second]| (first, second) == (&one.first, &one.second));
-            !is_edition && !same_stem(&one.first, &one.second)
+            !is_edition && !same_stem(&one.first, &one.second) && !self.is_mended(one)
         };
         if replaced.iter().any(|one| self.identifies(one, difference)) {
             return true;
@@ -410,6 +413,15 @@ impl Pair<'_> {
             .map(|one| one.times * one.first.split(' ').count().max(one.second.split(' ').count()))
             .sum();
         !self.is_edited() && words > 0 && words as f64 >= SUBSTITUTED * self.fewest() as f64
+    }
+
+    /// Returns whether a typo is mended in few places. A word in the names is the subject of the page.
+    fn is_mended(&self, one: &Substitution) -> bool {
+        let named = |word: &str| self.pages.iter().any(|page| page.names.have(word));
+        one.times <= MENDED
+            && is_typo(&one.first, &one.second)
+            && !named(&one.first)
+            && !named(&one.second)
     }
 
     /// Returns whether a long number is replaced in a short line and in a sentence soon behind it: "Item 19165", "This is

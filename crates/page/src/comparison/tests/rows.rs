@@ -68,6 +68,30 @@ fn a_headline_of_few_long_words_may_change() {
 }
 
 #[test]
+fn a_typo_that_is_mended_twice_is_no_other_subject() {
+    let with = |name: &str, word: &str| {
+        let text = format!(
+            "They will {word} the mail at noon.\nNobody may {word} it before.\n{}",
+            VILLAGE[..3].join("\n")
+        );
+        page(name, &text)
+    };
+    assert_eq!(
+        reason(&with("The post", "recieve"), &with("The post", "receive")),
+        Reason::LittleDiffers
+    );
+    assert_eq!(
+        reason(&with("The post", "forward"), &with("The post", "deliver")),
+        Reason::Substitution
+    );
+    assert_eq!(
+        reason(&with("Hamburg Homburg", "Hamburg"), &with("Hamburg Homburg", "Homburg")),
+        Reason::Substitution,
+        "names of towns in the heading"
+    );
+}
+
+#[test]
 fn an_error_page_that_shows_its_address_is_one_page() {
     let missing = |path: &str| {
         let url = url::Url::parse(&format!("https://shop.example{path}")).unwrap();
