@@ -106,6 +106,13 @@ impl Name {
         (0..self.words.len()).map(|at| self.word(at).chars().count()).sum()
     }
 
+    /// Returns whether a text's words are words in a row of this name.
+    pub(super) fn has(&self, words: Option<&[u64]>) -> bool {
+        words.is_some_and(|words| {
+            !words.is_empty() && self.words.windows(words.len()).any(|part| part == words)
+        })
+    }
+
     /// Returns whether a line consists of this name. `sites/` counts the other lines, so this compares the words as
     /// texts have them.
     pub(super) fn is_line(&self, line: &str) -> bool {

@@ -323,7 +323,7 @@ impl Pair<'_> {
         if self.numbers_differ(difference) || rows::hours_differ(self.words()) {
             return Reason::Numbers;
         }
-        if words < FEW_WORDS {
+        if words < FEW_WORDS && !self.is_footer(difference) {
             return Reason::FewWords;
         }
         let volatile = |kind: PartKind| {
@@ -352,6 +352,29 @@ impl Pair<'_> {
             return Reason::OwnText;
         }
         Reason::LittleDiffers
+    }
+
+    /// Returns whether only one page has further lines, and these are dates and names of the site: those of a printed page.
+    fn is_footer(&self, difference: &Difference) -> bool {
+        let texts = self.words();
+        let of_site = |side: usize, range: &Range<usize>| {
+            let lines = texts[side].lines_within(range);
+            let title = &self.pages[side].names.title;
+            lines.iter().all(|line| title.has(texts[side].hashes().get(line.clone())))
+        };
+        let only = |side: usize, part: &Part| {
+            let (own, other) = match side {
+                0 => (&part.first, &part.second),
+                _ => (&part.second, &part.first),
+            };
+            let known = match part.kind {
+                PartKind::Date => true,
+                PartKind::Added | PartKind::Removed => of_site(side, own),
+                _ => false,
+            };
+            other.is_empty() && known
+        };
+        (0..2).any(|side| difference.parts.iter().all(|part| only(side, part)))
     }
 
     /// Returns whether the page is on another site and has unique text.

@@ -171,15 +171,20 @@ impl Words {
         words.iter().fold(0, |hash, word| with_word(hash, *word))
     }
 
-    /// Returns the hash and the number of words of each whole line in a range of words.
-    pub(super) fn lines_in(&self, words: &Range<usize>) -> Vec<(u64, usize)> {
+    /// Returns the word range of each whole line in a range of words.
+    pub(crate) fn lines_within(&self, words: &Range<usize>) -> Vec<Range<usize>> {
         let first = self.line_of(words.start);
         (first..self.lines.len())
             .map(|number| self.line(number))
             .skip_while(|line| line.start < words.start)
             .take_while(|line| line.end <= words.end)
-            .map(|line| (self.line_hash(line.clone()), line.len()))
             .collect()
+    }
+
+    /// Returns the hash and the number of words of each whole line in a range of words.
+    pub(super) fn lines_in(&self, words: &Range<usize>) -> Vec<(u64, usize)> {
+        let lines = self.lines_within(words).into_iter();
+        lines.map(|line| (self.line_hash(line.clone()), line.len())).collect()
     }
 
     /// Returns the number in the text of each line with words, and its hash.

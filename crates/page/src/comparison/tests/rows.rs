@@ -110,3 +110,14 @@ fn an_error_page_that_shows_its_address_is_one_page() {
     let text = manual.page().clone().without_address(&url).text;
     assert_eq!(text, manual.page().text);
 }
+
+#[test]
+fn the_foot_of_a_printed_page_does_not_count_in_a_short_text() {
+    let stub = |text: &str| titled("Oak table", "Oak table | Catalogue", text, "");
+    let text = "Oak, 80 x 120 cm, oiled, four legs.";
+    let printed = stub(&format!("{text}\nCatalogue\nPrinted 11/04/2025 11:45"));
+    assert!(reason(&stub(text), &printed).same());
+    assert_eq!(reason(&stub(text), &stub(&format!("{text}\nSold out"))), Reason::FewWords);
+    let other = stub("Oak, 80 x 140 cm, oiled, four legs.");
+    assert!(!reason(&stub(text), &other).same());
+}
