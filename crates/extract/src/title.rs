@@ -146,9 +146,19 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
         let all = page.blocks.iter().zip(choices);
         all.filter(|(block, _)| block.heading > 0 && !names_host(heading_of(block), url))
     };
+    let is_away = |choice: &Choice| away.contains(&choice.reason);
+    let others: Vec<&str> = headings()
+        .filter(|(_, choice)| !is_away(choice))
+        .map(|(block, _)| heading_of(block))
+        .collect();
+    let only = only_main(page).filter(|only| names_page(heading_of(only), title, site, &others));
+    // Editions of one page name it in a header ("Class Boat") or in the text ("Boat").
+    let known: HashSet<String> = lowercase_words(title).collect();
+    let only = only.filter(|_| others.iter().all(|other| share(&known, other) < 1.0));
     let own: Vec<&RawBlock> = headings()
         .filter(|(block, choice)| {
-            !away.contains(&choice.reason) && block.text.trim() != site.trim()
+            let names = || only.is_some_and(|only| std::ptr::eq(only, *block));
+            block.text.trim() != site.trim() && (!is_away(choice) || names())
         })
         .map(|(block, _)| block)
         .collect();
@@ -160,7 +170,6 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
         let all: Vec<&RawBlock> = headings().map(|(block, _)| block).collect();
         return first(&all).and_then(|at| all.get(at)).map(|block| heading_of(block).to_owned());
     };
-    let known: HashSet<String> = lowercase_words(title).collect();
     let known_of = |block: &RawBlock| share(&known, heading_of(block));
     if own.get(main).is_some_and(|block| known_of(block) == 0.0) {
         let mut best = KNOWN_TO_TITLE;
@@ -172,6 +181,39 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
     }
     own.get(main).map(|block| heading_of(block).to_owned())
 }
+
+/// Returns the only shown heading of the first level. One with a link is the name of the site.
+fn only_main(page: &Page) -> Option<&RawBlock> {
+    let mut all = page.blocks.iter().filter(|block| block.heading == 1 && !block.hidden);
+    all.next().filter(|main| all.next().is_none() && !main.styled && main.links == 0)
+}
+
+/// Returns whether the only main heading names the page although it is in a header, a banner or a breadcrumb. At least
+/// .75 of its words are in a part of the title other than the site's name, or half and it has the whole part; and no
+/// other heading has the rest of the title. Or no heading has a word of the title.
+fn names_page(main: &str, title: &str, site: &str, others: &[&str]) -> bool {
+    let words: HashSet<String> = lowercase_words(title).collect();
+    if words.is_empty() || main.trim() == site.trim() {
+        return false;
+    }
+    if share(&words, main) == 0.0 {
+        return others.iter().all(|other| share(&words, other) == 0.0);
+    }
+    let own: HashSet<String> = lowercase_words(main).collect();
+    let rest: HashSet<String> = words.difference(&own).cloned().collect();
+    if others.iter().any(|other| share(&rest, other) >= KNOWN_TO_TITLE) {
+        return false;
+    }
+    let parts = parts(title);
+    let mut parts = parts.iter().filter(|part| site.is_empty() || part.trim() != site.trim());
+    parts.any(|part| {
+        let known = share(&lowercase_words(part).collect(), main);
+        known >= MOSTLY_KNOWN || known >= KNOWN_TO_TITLE && share(&own, part) >= 1.0
+    })
+}
+
+/// The same for a heading in a header that lacks words of the title.
+const MOSTLY_KNOWN: f64 = 0.75;
 
 /// Minimum number of bytes of a host's label that may be a site's name.
 const LEAST_LABEL: usize = 4;

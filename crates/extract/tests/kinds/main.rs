@@ -5,6 +5,7 @@
 mod boxes;
 mod code;
 mod faq;
+mod headings;
 mod lists;
 mod lyrics;
 mod shown;
