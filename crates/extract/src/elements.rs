@@ -222,7 +222,8 @@ impl<'a> Attributes<'a> {
                 "aria-hidden" => all.hidden |= value == "true",
                 "style" => {
                     all.hidden |= declares(value, [b"display:none"]) || is_out_of_sight(value);
-                    invisible = declares(value, [b"visibility:hidden"]);
+                    invisible = declares(value, [b"visibility:hidden"])
+                        || declares(value, [b"visibility:collapse"]);
                     all.unreadable = is_unreadable(value);
                     all.breaks = declares(value, [b"display:block"]);
                 }

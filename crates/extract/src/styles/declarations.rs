@@ -1,9 +1,9 @@
 //! Declarations of styles that hide an element.
 
-use memchr::memmem;
+use memchr::{memchr_iter, memmem};
 
 /// Parts of declarations that leave nothing to see, to skip others.
-const OUT_OF_SIGHT: [&[u8]; 4] = [b"-999", b"-100", b"rect(", b"height"];
+const OUT_OF_SIGHT: [&[u8]; 3] = [b"rect(", b"inset(", b"height"];
 /// Parts of declarations that leave nothing to read, to skip others.
 const UNREADABLE: [&[u8]; 2] = [b"font-size", b"color"];
 /// Greatest size of letters in pixels that nobody can read.
@@ -27,7 +27,7 @@ pub(super) fn effect(declarations: &str) -> Option<Effect> {
         match name.as_str() {
             "display" if value.starts_with("none") => result = Some(Effect::Hides),
             "display" => result = Some(Effect::Shows),
-            "visibility" if value.starts_with("hidden") => {
+            "visibility" if value.starts_with("hidden") || value.starts_with("collapse") => {
                 result = result.filter(|effect| *effect == Effect::Hides).or(Some(Effect::Empties));
             }
             "visibility" if value.starts_with("visible") => result = Some(Effect::Shows),
@@ -45,10 +45,19 @@ fn declared(declarations: &str) -> impl Iterator<Item = (String, String)> + '_ {
     })
 }
 
+/// Returns whether there is a negative number of at least three digits, which may move an element off the screen.
+pub(super) fn has_far_offset(declarations: &[u8]) -> bool {
+    memchr_iter(b'-', declarations).any(|at| {
+        let digits = declarations.get(at + 1..at + 4);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
+    })
+}
+
 /// Returns whether declarations move an element off the screen, or leave no room for it.
 pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
     let bytes = declarations.as_bytes();
-    if !OUT_OF_SIGHT.iter().any(|part| memmem::find(bytes, part).is_some()) {
+    let has = |part: &&[u8]| memmem::find(bytes, part).is_some();
+    if !OUT_OF_SIGHT.iter().any(has) && !has_far_offset(bytes) {
         return false;
     }
     let (mut flat, mut cut, mut away) = (false, false, false);
@@ -58,6 +67,7 @@ pub(crate) fn is_out_of_sight(declarations: &str) -> bool {
                 away |= pixels(&value).is_some_and(|offset| offset <= OFF_SCREEN);
             }
             "clip" => away |= is_empty_clip(&value),
+            "clip-path" | "-webkit-clip-path" => away |= is_empty_inset(&value),
             "height" => flat = pixels(&value) == Some(0.0),
             "overflow" => cut |= value.starts_with("hidden"),
             "opacity" => cut |= pixels(&value) == Some(0.0),
@@ -114,6 +124,16 @@ fn is_empty_clip(value: &str) -> bool {
         numbers.all(|number| pixels(number).is_some_and(|size| size <= 1.0))
     })
 }
+
+/// Returns whether a value of `clip-path` cuts at least half from each side. Other shapes may be the start of a movement.
+fn is_empty_inset(value: &str) -> bool {
+    let inside = value.strip_prefix("inset(").and_then(|rest| rest.split(')').next());
+    let share = inside.and_then(|inside| inside.trim().strip_suffix('%')?.parse().ok());
+    share.is_some_and(|share: f32| share >= HALF)
+}
+
+/// Share of a side in percent that leaves nothing if it is cut from both sides.
+const HALF: f32 = 50.0;
 
 /// Returns a length in pixels, at 16 pixels an `em`.
 pub(super) fn pixels(value: &str) -> Option<f32> {

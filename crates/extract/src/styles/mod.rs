@@ -16,7 +16,7 @@ use scraper::node::Element;
 pub(crate) use self::declarations::{is_out_of_sight, is_unreadable};
 pub(crate) use self::frameworks::is_animated;
 
-use self::declarations::{Effect, effect, pixels};
+use self::declarations::{Effect, effect, has_far_offset, pixels};
 use self::frameworks::is_hidden_class;
 use self::selector::{Key, Selector, class_of};
 
@@ -51,7 +51,7 @@ const OPENED: [&str; 12] = [
 /// Classes for which a script is not running.
 const WITHOUT_SCRIPT: [&str; 2] = ["no-js", "nojs"];
 /// Parts of declarations that hide, to skip other style sheets.
-const HIDING: [&[u8]; 6] = [b"none", b"hidden", b"-999", b"-100", b"rect(", b"opacity"];
+const HIDING: [&[u8]; 6] = [b"none", b"hidden", b"collapse", b"rect(", b"inset(", b"opacity"];
 /// Width of a desktop in CSS pixels, for media queries and for classes of frameworks.
 const DESKTOP: f32 = 1280.0;
 
@@ -103,7 +103,8 @@ impl Styles {
             }
             let css = css.get(..css.len().min(left)).unwrap_or_default();
             left -= css.len();
-            if HIDING.iter().any(|part| memmem::find(css, part).is_some()) {
+            let hides = HIDING.iter().any(|part| memmem::find(css, part).is_some());
+            if hides || has_far_offset(css) {
                 each_rule(&String::from_utf8_lossy(css), |selectors, declarations| {
                     styles.rule(selectors, declarations);
                 });
@@ -317,6 +318,10 @@ mod tests {
             "@media screen and (orientation:portrait){.x{display:none}}",
             ".no-js .x{display:none}",
             ".x{left:-10px;height:0;clip:rect(0,40px,0,0)}",
+            ".x{top:-200px;border-collapse:collapse}",
+            ".x{clip-path:inset(0 50% 0 0)}",
+            ".x{clip-path:inset(10%)}",
+            ".x{opacity:0;transform:scale(0);max-height:0}",
             ".load-more .more-x,.x .spoiler{display:none}",
             ".x:not(.open){display:none}",
             ".js .x{display:none}",
@@ -348,6 +353,10 @@ mod tests {
             ".x{position:absolute;left:-9999px}",
             ".x{text-indent:-999em}",
             ".x{left:-10000px}",
+            ".x{position:absolute;top:-2000px}",
+            ".x{visibility:collapse}",
+            ".x{clip-path:inset(50%)}",
+            ".x{-webkit-clip-path: inset( 100% )}",
             ".x{clip:rect(0 0 0 0);width:1px}",
             ".x{clip:rect(1px, 1px, 1px, 1px)}",
             ".x{height:0;overflow:hidden}",

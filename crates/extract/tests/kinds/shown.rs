@@ -21,6 +21,12 @@ fn text_that_a_style_sheet_or_a_class_hides_is_no_text() {
         ("", hidden("<div class=screen-reader-text>")),
         ("", hidden("<div style='position:absolute; left:-9999px'>")),
         ("", hidden("<div style='height:0;overflow:hidden'>")),
+        ("", hidden("<div style='position:absolute; top:-2000px'>")),
+        ("", hidden("<div style='visibility: collapse'>")),
+        ("", hidden("<div style='clip-path: inset(50%)'>")),
+        (".late{visibility:collapse}", hidden("<div class=late>")),
+        (".late{clip-path:inset(100%)}", hidden("<div class=late>")),
+        (".late{top:-2000px}", hidden("<div class=late>")),
         ("@media (min-width:640px){.phone{display:none}}", hidden("<div class=phone>")),
     ] {
         let all: Vec<String> = PROSE.iter().map(|text| format!("<p>{text}</p>")).collect();
