@@ -30,9 +30,17 @@ const ABOVE: usize = 2;
 /// # Complexity
 /// Constant: it reads at most 32 nodes.
 pub(crate) fn is_question_button(element: &Element, node: NodeRef<'_, Node>) -> bool {
+    (says_that_it_opens(element) || names_fold(element)) && is_question(node)
+}
+
+/// Returns whether a class names an accordion or an FAQ.
+fn names_fold(element: &Element) -> bool {
     let class = attribute(element, "class").unwrap_or_default();
-    (says_that_it_opens(element) || Names::of(class, "").marks().has(Marks::FOLD))
-        && is_question(node)
+    Names::of(class, "").marks().has(Marks::FOLD)
+}
+
+fn is_button(element: &Element) -> bool {
+    attribute(element, "role") == Some("button")
 }
 
 fn says_that_it_opens(element: &Element) -> bool {
@@ -77,7 +85,7 @@ pub(crate) struct Folds {
 
 impl Folds {
     /// Returns whether an element other than a button opens an answer: a link, a term or a box with the role of a button,
-    /// or a link to nowhere within one. Adds the answer.
+    /// or a link to nowhere within one, which may say it only by its class. Adds the answer.
     pub(crate) fn opens(
         &mut self,
         element: &Element,
@@ -87,8 +95,11 @@ impl Folds {
         if !says_so && element.name() == "a" && attribute(element, "href").is_none() {
             let parent = node.parent();
             let parent = parent.as_ref().and_then(|parent| parent.value().as_element());
-            if parent.is_some_and(|parent| parent.name() != "button" && says_that_it_opens(parent))
-            {
+            let is_opened = |parent: &Element| {
+                parent.name() != "button"
+                    && (says_that_it_opens(parent) || names_fold(element) && is_button(parent))
+            };
+            if parent.is_some_and(is_opened) {
                 return is_question(node);
             }
         }

@@ -134,7 +134,7 @@ fn buttons_that_act_and_hidden_dialogs_are_no_text() {
 
 #[test]
 fn answers_that_open_by_other_elements_than_buttons_are_text() {
-    let kinds: [&Entry; 5] = [
+    let kinds: [&Entry; 6] = [
         &|at, q, a| {
             format!(
                 "<a href='#t{at}' aria-expanded=false><h3>{q}</h3></a><div id=t{at} style='display:none'><p>{a}</p></div>"
@@ -156,6 +156,11 @@ fn answers_that_open_by_other_elements_than_buttons_are_text() {
         &|at, q, a| {
             format!(
                 "<div class=item><div role=button aria-controls=e{at}><a class=title>{q}</a></div><div id=e{at} hidden><p>{a}</p></div></div>"
+            )
+        },
+        &|_, q, a| {
+            format!(
+                "<div class=x-accordion-item><div role=button><a class=x-accordion-title>{q}</a></div><div class=x-content hidden><p>{a}</p></div></div>"
             )
         },
     ];
