@@ -9,10 +9,11 @@ use scraper::{Html, Node};
 use crate::box_names::box_name;
 use crate::buttons::is_in_sentence;
 use crate::class_words::{Marks, Names};
+use crate::comment_names::comment_name;
 use crate::declared::Declared;
 use crate::elements::{
-    Attributes, Role, Shown, attribute, has_only_text, heading_level, is_custom, is_table, role,
-    shown, tag,
+    Attributes, Role, Shown, attribute, has_only_text, heading_level, is_custom, is_table,
+    is_text_after_all, role, shown, tag,
 };
 pub(crate) use crate::elements::{ElementInfo, Tag};
 use crate::folded::{Folds, is_question_button, unfolds};
@@ -394,6 +395,9 @@ impl Walk<'_> {
     /// A button with a question opens the answer.
     fn role(&mut self, element: &Element, node: NodeRef<'_, Node>) -> Role {
         let role = role(element);
+        if is_text_after_all(element, node) {
+            return Role::Block;
+        }
         if role != Role::Never || &element.name.local != "button" {
             return role;
         }

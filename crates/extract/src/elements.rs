@@ -108,6 +108,22 @@ pub(crate) fn role(element: &Element) -> Role {
     }
 }
 
+/// Number of ancestors of a footer that may be the quotation, and of children of a menu that are read.
+const MAX_NEAR: usize = 4;
+
+/// Returns whether an element is text although its name is one of the page structure: the source of a quotation, and a
+/// list in an old notation.
+pub(crate) fn is_text_after_all(element: &Element, node: NodeRef<'_, Node>) -> bool {
+    let is = |node: NodeRef<'_, Node>, name: &str| {
+        node.value().as_element().is_some_and(|element| element.name() == name)
+    };
+    match element.name.local {
+        local_name!("footer") => node.ancestors().take(MAX_NEAR).any(|node| is(node, "blockquote")),
+        local_name!("menu") => node.children().take(MAX_NEAR).any(|node| is(node, "li")),
+        _ => false,
+    }
+}
+
 /// Roles of the cells of a table, and of a table (WAI-ARIA 1.2, section 5.3.3).
 const CELL_ROLES: [&str; 4] = ["cell", "gridcell", "rowheader", "columnheader"];
 const TABLE_ROLES: [&str; 2] = ["table", "grid"];

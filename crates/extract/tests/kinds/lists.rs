@@ -97,6 +97,26 @@ fn text_in_widgets_cards_and_slides_is_text() {
 }
 
 #[test]
+fn a_list_in_a_menu_element_and_the_source_of_a_quotation_are_text() {
+    let items = [
+        "The first rule of the harbour is that nobody fishes from the stairs.",
+        "The second is that whoever finds a rope hangs it on the hook beside the lamp.",
+    ];
+    let list = format!("<menu><li>{}</li><li>{}</li></menu>", items[0], items[1]);
+    let quote = format!(
+        "<blockquote><p>{}</p><footer>— <cite>Anna Lind, keeper of the lamp for forty years</cite></footer></blockquote>",
+        PROSE[2]
+    );
+    let body = format!(
+        "<menu><button>Print</button></menu><main><h1>Rules</h1><p>{}</p>{list}{quote}<p>{}</p></main>",
+        PROSE[0], PROSE[4]
+    );
+    let wanted =
+        [PROSE[0], items[0], items[1], PROSE[2], "Anna Lind, keeper of the lamp", PROSE[4]];
+    keeps(&page("Rules", &body), &wanted, &["Print", "Copyright"]);
+}
+
+#[test]
 fn a_real_menu_above_a_text_is_no_text() {
     let links = "<li class=menu-item><a href=/p>Prices of all our rooms</a></li><li class=menu-item><a href=/w>Weather and \
                  webcams</a></li><li class=menu-item><a href=/m>Maps of the region</a></li>";
