@@ -47,6 +47,8 @@ pub(crate) struct RawBlock {
     pub(crate) links: u32,
     /// Whether one of them leads to another page.
     pub(crate) outward: bool,
+    /// Whether it begins within a link to another page.
+    pub(crate) leads: bool,
     /// Its number in document order, and that of its last row if it was joined.
     pub(crate) numbers: (u32, u32),
 }
@@ -477,6 +479,7 @@ impl Walk<'_> {
             marks,
             names: written,
             box_name: box_name(class),
+            comments: comment_name([class, id], attributes.itemprop, attributes.itemtype),
             signature: above.to_le_bytes().into_iter().fold(own, fnv),
         };
         info.set_marks(marks);
@@ -529,8 +532,10 @@ impl Walk<'_> {
             }
         }
         if self.links > 0 {
-            let added = self.current.text.get(before..).unwrap_or_default();
-            self.current.link_chars += added.chars().filter(|c| !c.is_whitespace()).count();
+            let (earlier, added) = self.current.text.split_at_checked(before).unwrap_or_default();
+            let added = added.chars().filter(|c| !c.is_whitespace()).count();
+            self.current.leads |= self.outward && added > 0 && earlier.trim_start().is_empty();
+            self.current.link_chars += added;
         }
     }
 

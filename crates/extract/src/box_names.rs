@@ -86,7 +86,7 @@ fn kind(words: &[&str]) -> Option<BoxName> {
 }
 
 /// Returns the words of a name in lower case. They end at non-letters and before capitals.
-fn words(name: &str) -> Vec<String> {
+pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = ' ';
     for c in name.chars() {

@@ -11,12 +11,13 @@ use url::Url;
 
 use crate::blocks::{Page, RawBlock};
 use crate::boxes::boxes;
+use crate::followers::{Section, sections};
 use crate::gaps::{InGap, keep_gaps};
 use crate::headings::keep_headings;
 use crate::labels::labels;
 use crate::measure::{Measure, measure};
 use crate::model::model;
-use crate::others::{comments, is_article, other_stories};
+use crate::others::{comments, is_article, named_comments, other_stories};
 use crate::page_type::is_forum;
 use crate::stop_lists::StopList;
 use crate::tables::keep_as_one;
@@ -136,7 +137,13 @@ pub(crate) fn choose_by(page: &Page, votes: &Votes, scores: &[i32], url: &Url) -
     barred.iter_mut().zip(&labels).for_each(|(barred, label)| *barred |= label);
     let mut keep = keep_but(&barred);
     if !page.kinds.is_discussion() && !is_forum(url, &page.title) {
-        let others = [comments(page), other_stories(page, votes)];
+        let others = [
+            comments(page),
+            named_comments(page),
+            sections(page, Section::Comments),
+            other_stories(page, votes),
+            if page.kinds.list { None } else { sections(page, Section::Stories) },
+        ];
         for other in others.into_iter().flatten() {
             let more: Vec<bool> = barred.iter().zip(other).map(|(a, b)| *a || b).collect();
             let without = keep_but(&more);

@@ -7,6 +7,7 @@ use scraper::node::Element;
 
 use crate::box_names::BoxName;
 use crate::class_words::{Marks, Names};
+use crate::comment_names::CommentName;
 use crate::styles::{is_animated, is_out_of_sight, is_unreadable};
 
 const STRUCTURE_ROLES: &[&str] = &[
@@ -169,6 +170,8 @@ pub(crate) struct ElementInfo {
     pub(crate) names: Names,
     /// The box that its class names.
     pub(crate) box_name: Option<BoxName>,
+    /// Whether it says that it contains comments, in words that the weights do not know.
+    pub(crate) comments: Option<CommentName>,
     /// Equal for elements with the same tag and class and equal ancestors.
     pub(crate) signature: u32,
 }

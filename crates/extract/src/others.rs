@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::blocks::Page;
+use crate::blocks::{ElementInfo, Page, RawBlock, Tag};
 use crate::class_words::Marks;
+use crate::comment_names::CommentName;
 use crate::votes::{Votes, is_set};
 
 /// Number of bytes that is an article by itself. Without an article, the comments are the page's text.
@@ -28,8 +29,7 @@ pub(crate) fn is_article(page: &Page, votes: &Votes, keep: &[bool]) -> bool {
     let Some(main) = page.blocks.iter().find(|block| block.heading == 1 && !block.hidden) else {
         return false;
     };
-    let around = page.below(|at| page.elements.get(at).is_some_and(|element| element.article));
-    let declared = page.kinds.article || is_set(&around, main.element);
+    let declared = declares_article(page, main);
     if main.text.trim_end().ends_with(['?', '？']) {
         return false;
     }
@@ -44,6 +44,12 @@ pub(crate) fn is_article(page: &Page, votes: &Votes, keep: &[bool]) -> bool {
     words >= if declared { SHORT_ARTICLE } else { UNDECLARED_ARTICLE }
 }
 
+/// Returns whether the page declares an article, by its type or by `<article>` around the main heading.
+fn declares_article(page: &Page, main: &RawBlock) -> bool {
+    let around = page.below(|at| page.elements.get(at).is_some_and(|element| element.article));
+    page.kinds.article || is_set(&around, main.element)
+}
+
 /// Returns the blocks of containers that are named as comments and lack the main heading; `None` if there are none.
 pub(crate) fn comments(page: &Page) -> Option<Vec<bool>> {
     let headings = main_headings(page);
@@ -53,6 +59,36 @@ pub(crate) fn comments(page: &Page) -> Option<Vec<bool>> {
             && headings.get(at) == Some(&0)
     };
     blocks_in(page, named)
+}
+
+/// Returns the same for names that the weights do not know. Names that also mean other things need a container without
+/// tables and code, and "replies" a page that declares an article: those to the first post of a thread are text.
+pub(crate) fn named_comments(page: &Page) -> Option<Vec<bool>> {
+    if page.elements.iter().all(|element| element.comments.is_none()) {
+        return None;
+    }
+    let headings = main_headings(page);
+    let main = page.blocks.iter().find(|block| block.heading == 1 && !block.hidden);
+    let declared = main.is_some_and(|main| declares_article(page, main));
+    let mut solid: Vec<u32> = page.elements.iter().map(|e| u32::from(is_solid(e))).collect();
+    page.carry_up(&mut solid, |parent, child| *parent += child);
+    let named = |at: usize| {
+        let name = page.elements.get(at).and_then(|element| {
+            element.comments.filter(|_| matches!(element.tag, Tag::Other | Tag::Item))
+        });
+        let allowed = match name {
+            None => false,
+            Some(CommentName::Certain) => true,
+            Some(CommentName::Likely) => solid.get(at) == Some(&0),
+            Some(CommentName::Reply) => declared && solid.get(at) == Some(&0),
+        };
+        allowed && headings.get(at) == Some(&0)
+    };
+    blocks_in(page, named)
+}
+
+fn is_solid(element: &ElementInfo) -> bool {
+    element.table || element.tag == Tag::Pre || element.marks.has(Marks::CODE)
 }
 
 /// Returns for each element how many main headings it contains.
@@ -105,7 +141,6 @@ pub(crate) fn other_stories(page: &Page, votes: &Votes) -> Option<Vec<bool>> {
     for (at, element) in page.elements.iter().enumerate().skip(main.element + 1) {
         let inside = content(at);
         let is_story = inside.headings == 1
-            && inside.words > 0.0
             && (inside.linked == 1 || element.article)
             && !is_set(&article, at)
             && (has_article || is_set(&teasers, at));
@@ -114,7 +149,9 @@ pub(crate) fn other_stories(page: &Page, votes: &Votes) -> Option<Vec<bool>> {
         }
     }
     let mut stories = vec![false; page.elements.len()];
-    for at in kinds.into_values().filter(|kind| kind.len() >= STORIES).flatten() {
+    let has_words = |at: &&usize| content(**at).words > 0.0;
+    let are_stories = |kind: &Vec<usize>| kind.iter().filter(has_words).count() >= STORIES;
+    for at in kinds.into_values().filter(are_stories).flatten() {
         stories.get_mut(at).into_iter().for_each(|story| *story = true);
     }
     blocks_in(page, |at| is_set(&stories, at))

@@ -127,6 +127,11 @@ fn other_stories_below_a_short_article_are_no_text() {
     let first = stream(&|title, text| {
         format!("<article class=post><h1>{title}</h1><p>{text}</p></article>")
     });
+    // A story that is cut has no sentence.
+    let cut = stream(&|title, text| {
+        let text = if text.starts_with("The ferry") { text.trim_end_matches('.') } else { text };
+        format!("<article><h2>{title}</h2><p>{text}</p></article>")
+    });
     let others = ["The ferry to the northern", "Our bakery was built", "A pond of this size"];
     for body in [
         format!("<main><article class=post>{}</article>{teasers}</main>", article()),
@@ -135,6 +140,7 @@ fn other_stories_below_a_short_article_are_no_text() {
             article()
         ),
         format!("<main><article>{}</article>{whole}</main>", article()),
+        format!("<main><article>{}</article>{cut}</main>", article()),
         format!("<main><article class=post>{}</article>{first}</main>", article()),
         format!("<main><article>{}</article><div class=grid>{linked}</div></main>", article()),
         format!("{DECLARED}<main>{}<div class=more-stories>{boxes}</div></main>", article()),
@@ -150,4 +156,86 @@ fn a_page_of_articles_without_a_main_one_keeps_them_all() {
         .map(|text| format!("<article><h2>A note of the week</h2><p>{text}</p></article>"))
         .collect();
     keeps(&page("Notes of the week", &format!("<main>{all}</main>")), &PROSE, &["Privacy policy"]);
+}
+
+/// Returns an article of which enough remains without its comments.
+fn long_article() -> String {
+    let text: String = PROSE.iter().take(4).map(|text| format!("<p>{text}</p>")).collect();
+    format!("<h1>Town closes its swimming pool</h1>{text}")
+}
+
+#[test]
+fn comments_with_other_names_or_only_a_number_as_heading_are_no_text() {
+    let items = |begin: &str| comments(|_, text| format!("<div {begin}><p>{text}</p></div>"));
+    let responses = items("class=response");
+    for below in [
+        format!("<div>{}</div>", items("itemprop=comment itemscope")),
+        format!("<div>{}</div>", items("itemscope itemtype='http://schema.org/UserComments'")),
+        format!("<section id=responses><h2>Responses</h2>{responses}</section>"),
+        format!("<div class=user-responses>{}</div>", items("class=x")),
+        format!("<div class=replies>{}</div>", items("class=reply")),
+        format!("<div id=leserkommentare>{}</div>", items("class=k")),
+        format!("<div id=komentarze>{}</div>", items("class=komentarz")),
+        format!("<div class=yorumlar>{}</div>", items("class=y")),
+        format!("<div class=x><h3>24 Comments</h3>{}</div>", items("class=y")),
+        format!("<div><div><h4>Kommentare (24)</h4></div><div>{}</div></div>", items("class=y")),
+        format!("<h3>评论 (24)</h3><ul>{}</ul>", comments(|_, text| format!("<li>{text}</li>"))),
+    ] {
+        let body = format!("<article>{}</article>{below}", long_article());
+        keeps(&page("Town closes its swimming pool", &body), &PROSE[..4], &SOME);
+    }
+}
+
+#[test]
+fn replies_of_a_thread_and_responses_of_a_server_are_text() {
+    let replies = comments(|_, text| format!("<div class=reply><p>{text}</p></div>"));
+    let posts: Vec<&str> = PROSE[..4].iter().chain(&COMMENTS).copied().collect();
+    let body =
+        format!("<div class=thread><div class=reply>{}</div>{replies}</div>", long_article());
+    keeps(&page("Town closes its swimming pool", &body), &posts, &[]);
+    let responses: String = PROSE[4..]
+        .iter()
+        .map(|text| {
+            format!(
+                "<div class=response><h3>Response</h3><p>{text}</p><pre>HTTP/1.1 200 OK</pre></div>"
+            )
+        })
+        .collect();
+    let body = format!("<main>{}<div class=responses>{responses}</div></main>", long_article());
+    keeps(&page("Town closes its swimming pool", &body), &PROSE, &[]);
+}
+
+#[test]
+fn stories_below_a_heading_for_more_are_no_text_and_a_further_section_is() {
+    let story = |open: &str, close: &str| -> String {
+        let all = PROSE[4..].iter().enumerate();
+        all.map(|(at, text)| {
+            format!("{open}<a href=/s{at}><b>A story of week {at}</b></a><br>{text}{close}")
+        })
+        .collect()
+    };
+    let others = ["Clay that was dug", "Nobody knows who planted"];
+    for below in [
+        format!("<div><h4>More from us</h4>{}</div>", story("<div>", "</div>")),
+        format!("<h2>Weitere Artikel</h2><ul>{}</ul>", story("<li>", "</li>")),
+        format!("<div><div><h3>相关文章</h3></div><div>{}</div></div>", story("<div>", "</div>")),
+    ] {
+        let body = format!("<div>{}{below}</div>", long_article());
+        keeps(&page("Town closes its swimming pool", &body), &PROSE[..4], &others);
+        let last = "<h2>What the mayor said about the money</h2><p>It will not cost the swimmers anything, and the \
+                    school will pay for the lessons as it has done since the pool was built.</p>";
+        let body = format!(
+            "<div>{}<section>{below}</section><section>{last}</section></div>",
+            long_article()
+        );
+        keeps(
+            &page("Town closes its swimming pool", &body),
+            &["as it has done since the pool was built"],
+            &others,
+        );
+    }
+    // Without links the section is the page's own.
+    let own: String = PROSE[4..].iter().map(|text| format!("<div>{text}</div>")).collect();
+    let body = format!("<div>{}<h2>More from us</h2>{own}</div>", long_article());
+    keeps(&page("Town closes its swimming pool", &body), &PROSE, &[]);
 }
