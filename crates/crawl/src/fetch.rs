@@ -20,9 +20,10 @@ use super::backoff::backoff;
 use super::concurrency::LeaseSlot;
 use super::context::Shared;
 use super::host_rules::{HostRule, Source};
+use super::interstitial;
 use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
-use super::page::{PageWork, Unread, read_response};
+use super::page::{PageWork, Unread};
 use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
 use super::seed_list;
@@ -268,10 +269,8 @@ async fn request(
                 && (*to != at || shared.cookies || hops == 0)
                 && normalize(to, &shared.url_limits).is_ok_and(|to| to == *url)
         });
-        let reloads = || {
-            shared.cookies && response.cookies_changed && hops == 0 && reloads(shared, &response)
-        };
-        let spelling = spelling.or_else(|| (page && reloads()).then(|| at.clone()));
+        let waits = || page && hops == 0 && interstitial::asks_again(shared, &response);
+        let spelling = spelling.or_else(|| waits().then(|| at.clone()));
         let Some(to) = spelling else { break response };
         // robots.txt may treat spellings differently.
         if !place.server(shared.rules.allows(shared, lease, &to)).await {
@@ -288,20 +287,6 @@ async fn request(
         time: SystemTime::now(),
         asked_if_changed: known != Validators::default(),
     })
-}
-
-/// A larger page that sets a cookie is not read twice, in bytes.
-const MAX_INTERSTITIAL: usize = 64 << 10;
-
-/// Returns whether a page reloads itself (HTML standard, "refresh").
-fn reloads(shared: &Shared, response: &Response) -> bool {
-    if response.body.len() > MAX_INTERSTITIAL {
-        return false;
-    }
-    let read = read_response(&response.url, response, &shared.page_limits, false);
-    let Some(target) = read.ok().and_then(|document| document.refresh) else { return false };
-    let normal = |url: &Url| normalize(url, &shared.url_limits).ok();
-    normal(&target).is_some_and(|target| normal(&response.url) == Some(target))
 }
 
 /// Handles a request without a response.
@@ -396,7 +381,8 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
     };
     let nowhere =
         if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
-    Ok(LeaseResult::skip(reason, format!("status {status}{nowhere}")))
+    let cookie = interstitial::hint(shared, &response);
+    Ok(LeaseResult::skip(reason, format!("status {status}{nowhere}{cookie}")))
 }
 
 /// Parses and extracts a response on the blocking pool.

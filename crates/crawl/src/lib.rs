@@ -39,6 +39,7 @@ mod host_rules;
 mod identity;
 pub mod import;
 mod intact;
+mod interstitial;
 mod judge;
 mod keep;
 mod message;

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hapax_data::{Findings, InReference, PackedText, PageMeta, SkipReason};
 use hapax_extract::{
-    Date, Document, Features, Limits, Link, MetadataSource, Recipe, extract, extract_plain,
-    is_reservation, links, refresh_target, robots_words,
+    Date, Document, Features, Limits, Link, MetadataSource, Recipe, Refresh, extract,
+    extract_plain, is_reservation, links, robots_words,
 };
 use hapax_fetch::{
     Response, alternate_links, canonical_link, header_text, robots_directives, rsl_links,
@@ -251,7 +251,8 @@ pub(crate) fn read_response(
             }
             // Not in the HTTP standard, but browsers obey it.
             "refresh" if document.refresh.is_none() => {
-                document.refresh = refresh_target(url, &value);
+                document.refresh = Refresh::of_header(url, &value)
+                    .and_then(|refresh| refresh.or_link(&mut document.links));
             }
             // RFC 8288; a link in the page has priority.
             "link" if document.canonical.is_none() => {
@@ -322,6 +323,13 @@ mod tests {
             let refresh = read(&[("refresh", value)]).refresh.unwrap();
             assert_eq!(refresh.as_str(), "http://a.example/caf%C3%A9");
         }
+    }
+
+    #[test]
+    fn a_late_refresh_header_is_a_link() {
+        let page = read(&[("refresh", b"60; url=/next")]);
+        assert_eq!(page.refresh, None);
+        assert_eq!(page.links[0].url.as_str(), "http://a.example/next");
     }
 
     #[test]

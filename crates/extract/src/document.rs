@@ -108,7 +108,7 @@ pub struct Document {
     pub robots: RobotsMeta,
     /// Rights that the page reserves: `noai`, `noimageai`, `tdm-reservation: 1` (TDM Reservation Protocol), `rsl: URL`.
     pub reservations: Vec<String>,
-    /// Target of a meta refresh within 10 seconds, which works like a redirect.
+    /// Target of a refresh within 10 seconds, which works like a redirect. The page's own URL if it names none.
     pub refresh: Option<Url>,
     /// Name of the charset.
     pub charset: &'static str,

@@ -45,6 +45,7 @@ mod plain_markup;
 mod read;
 mod recipe;
 mod recipe_version;
+mod refresh;
 mod scan;
 mod skip;
 mod stop_lists;
@@ -77,10 +78,9 @@ pub use metadata::{Date, Metadata, MetadataSource, Moment};
 pub use numbers::{is_counting, is_referring};
 pub use page_type::PageType;
 pub use parse::{ParseLimits, Truncation};
-pub use read::{
-    Evidence, evidence, extract, extract_plain, extract_structured, kept_by, links, refresh_target,
-};
+pub use read::{Evidence, evidence, extract, extract_plain, extract_structured, kept_by, links};
 pub use recipe::{Recipe, Tie};
+pub use refresh::Refresh;
 pub use title::plain_name;
 pub use tokens::{
     Features, RECIPE, features, for_each_token, for_each_word, is_mark, weighted_words,

@@ -1,6 +1,6 @@
 //! Turns bytes into a document.
 
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::Encoding;
 use url::Url;
 
 use crate::addresses::{join, join_in};
@@ -21,6 +21,7 @@ use crate::model::model;
 use crate::near_heading::lines_near;
 use crate::page_type::{PageType, page_type};
 use crate::parse::{is_xml, parse, parse_as};
+use crate::refresh::Refresh;
 use crate::scan::scan;
 use crate::stop_lists::StopLists;
 use crate::styles::Styles;
@@ -28,9 +29,6 @@ use crate::title::{heading_of, main_heading};
 use crate::trace::Trace;
 use crate::votes::{Choice, Reason, Votes};
 use crate::wrap::unwrapped;
-
-/// Maximum delay of a refresh that counts as a redirect. With a longer one, the page reloads.
-const MAX_REFRESH_SECONDS: f64 = 10.0;
 
 /// Extracts an HTML page with the URL `base`.
 ///
@@ -80,7 +78,7 @@ fn read(
 
     let declared = std::mem::take(&mut page.declared);
     let (url, base) = (base, base_of(base, &declared, limits));
-    let mut document = declare(&base, declared, encoding, limits);
+    let mut document = declare(url, &base, declared, encoding, limits);
     let page_type = page_type(&page, &choices, url);
     document.images = images_of(&mut page, &base, limits);
     let heading = || page.blocks.iter().find(|b| b.heading > 0).map(heading_of).unwrap_or_default();
@@ -195,7 +193,8 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     let (text, encoding, charset_source) = decode(body, content_type);
     let (declared, title, truncated) = scan(&text, limits, is_xhtml(content_type, &text));
     let title = one_line(&title, limits);
-    let document = declare(&base_of(base, &declared, limits), declared, encoding, limits);
+    let (url, base) = (base, base_of(base, &declared, limits));
+    let document = declare(url, &base, declared, encoding, limits);
     let content_type = media_type(content_type);
     Document {
         title,
@@ -229,6 +228,7 @@ fn reservations(declared: &Declared, base: &Url, encoding: &'static Encoding) ->
 
 /// Returns a document without text from the declarations of a page.
 fn declare(
+    url: &Url,
     base: &Url,
     declared: Declared,
     encoding: &'static Encoding,
@@ -246,7 +246,13 @@ fn declare(
         bytes += if fits { url.as_str().len() } else { 0 };
         fits.then_some(Link { url, nofollow: link.nofollow })
     });
-    let links = links.collect();
+    let mut links: Vec<Link> = links.collect();
+    let refresh = declared
+        .refresh
+        .as_deref()
+        .and_then(|content| Refresh::parse(url, base, content, encoding))
+        .filter(|refresh| refresh.target().as_str().len() <= limits.max_url_bytes)
+        .and_then(|refresh| refresh.or_link(&mut links));
     Document {
         title: String::new(),
         language: "",
@@ -265,11 +271,7 @@ fn declare(
             .and_then(|href| join_in(base, href.trim(), encoding))
             .filter(|url| url.as_str().len() <= limits.max_url_bytes),
         robots,
-        refresh: declared
-            .refresh
-            .as_deref()
-            .and_then(|content| refresh_in(base, content, encoding))
-            .filter(|url| url.as_str().len() <= limits.max_url_bytes),
+        refresh,
         charset: "UTF-8",
         charset_source: CharsetSource::Detected,
         page_type: PageType::Other,
@@ -407,47 +409,6 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         truncated: None,
         content_type: media_type(content_type),
     }
-}
-
-/// Returns the target of a refresh within 10 seconds, from a `<meta>` or a `Refresh` header: `5; url='x'`, in every
-/// spelling that browsers accept. `None` if the page reloads itself.
-///
-/// Source: WHATWG HTML, "shared declarative refresh steps".
-pub fn refresh_target(base: &Url, content: &str) -> Option<Url> {
-    refresh_in(base, content, UTF_8)
-}
-
-/// Does the same for a page in this charset, in which the query is encoded, as that of a link.
-fn refresh_in(base: &Url, content: &str, encoding: &'static Encoding) -> Option<Url> {
-    let content = content.trim_start();
-    let end = content.find(|c: char| !c.is_ascii_digit()).unwrap_or(content.len());
-    let (seconds, rest) = content.split_at_checked(end)?;
-    if seconds.is_empty() && !rest.starts_with('.') {
-        return None;
-    }
-    let seconds = if seconds.is_empty() { 0.0 } else { seconds.parse::<f64>().ok()? };
-    if seconds > MAX_REFRESH_SECONDS {
-        return None;
-    }
-    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if !rest.starts_with(|c: char| c == ';' || c == ',' || c.is_whitespace()) {
-        return None;
-    }
-    let rest = rest.trim_start();
-    let target = rest.strip_prefix([';', ',']).unwrap_or(rest).trim_start();
-    let named = target.get(..3).filter(|start| start.eq_ignore_ascii_case("url"));
-    let named = named.and_then(|_| target.get(3..)?.trim_start().strip_prefix('='));
-    let target = match named {
-        Some(value) => value.trim_start(),
-        None => target,
-    };
-    let quote = target.chars().next().filter(|c| matches!(c, '"' | '\''));
-    let target = match quote {
-        Some(quote) => target.get(1..)?.split(quote).next()?,
-        None => target,
-    };
-    let target = target.trim();
-    (!target.is_empty()).then(|| join_in(base, target, encoding))?
 }
 
 #[cfg(test)]

@@ -340,7 +340,10 @@ impl Writer {
         if is_answer(&lease, &result) {
             self.stats.reached.fetch_add(1, Relaxed);
         }
-        if is_page(&lease, &result) && self.seeds.contains(&lease.entry.url) {
+        if is_page(&lease, &result)
+            && self.seeds.contains(&lease.entry.url)
+            && !self.is_stub(&result)
+        {
             self.committer.run.seed_fetched = Some(true);
         }
         let no_page = matches!(
@@ -455,6 +458,9 @@ impl Writer {
         }
         self.committer.seeds.fetched(&*self.frontier, page.url.as_str());
         if let Some(target) = self.meta_refresh_target(&page).cloned() {
+            if page.response.header("set-cookie").is_some() {
+                self.cookie_walls.set_cookie(entry.url.as_str());
+            }
             return self.redirected(lease, &target, true);
         }
         self.end_former_alias(&page.url, None)?;

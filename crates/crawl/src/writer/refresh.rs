@@ -6,6 +6,7 @@ use url::Url;
 
 use super::Writer;
 use crate::error::Result;
+use crate::message::LeaseResult;
 use crate::page::PageWork;
 
 /// Maximum number of words of a page whose meta refresh counts as a redirect.
@@ -29,6 +30,12 @@ impl Writer {
         self.committer.unused(page);
         let detail = "it sets a cookie and refreshes to itself; cookies are kept with --cookies";
         self.leads_back(lease, detail).map(Some)
+    }
+
+    /// Returns whether a page is a stub, which leads to another page or waits for a cookie.
+    pub(super) fn is_stub(&self, result: &LeaseResult) -> bool {
+        matches!(result, LeaseResult::Page(page)
+            if self.is_cookie_wall(page) || self.meta_refresh_target(page).is_some())
     }
 
     pub(super) fn is_cookie_wall(&self, page: &PageWork) -> bool {

@@ -139,34 +139,6 @@ fn a_query_is_encoded_in_the_charset_of_its_page_and_a_path_is_not() {
 }
 
 #[test]
-fn a_page_that_reloads_is_no_redirect() {
-    let base = Url::parse("http://a.example/").unwrap();
-    for (content, expected) in [
-        ("0; url=/x", Some("http://a.example/x")),
-        ("3,x", Some("http://a.example/x")),
-        ("300; url=/x", None),
-        ("30", None),
-        ("0; url=''", None),
-        ("x; url=/x", None),
-        // WHATWG HTML, shared declarative refresh steps.
-        ("0;/x", Some("http://a.example/x")),
-        ("0 /x", Some("http://a.example/x")),
-        ("0\t;\tURL\n=\n'/x' and more", Some("http://a.example/x")),
-        ("0; url=\"/x", Some("http://a.example/x")),
-        ("0; '/x'", Some("http://a.example/x")),
-        ("0; url /x", Some("http://a.example/url%20/x")),
-        (".5; url=/x", Some("http://a.example/x")),
-        ("5.9.9; url=/x", Some("http://a.example/x")),
-        ("0;", None),
-        ("0x; url=/x", None),
-        ("-1; url=/x", None),
-        ("; url=/x", None),
-    ] {
-        assert_eq!(refresh_target(&base, content).as_ref().map(Url::as_str), expected, "{content}");
-    }
-}
-
-#[test]
 fn a_page_with_little_text_says_so_and_is_compared_as_a_whole() {
     let document = read(
         "<title>Item 7</title><nav>Home News Sport</nav><p>Price: 7 coins</p><div><a href=x>Buy</a></div>",
@@ -566,4 +538,19 @@ fn reservations_of_a_page_are_recorded_once() {
         ]
     );
     assert!(read("<meta name=tdm-reservation content=0><p>text").reservations.is_empty());
+}
+
+#[test]
+fn the_target_of_a_late_refresh_is_a_link() {
+    let html = "<meta http-equiv=refresh content='15;url=/next'><a href=/a>x</a>";
+    let base = Url::parse("http://a.example/").unwrap();
+    let limits = Limits::default();
+    for document in [read(html), links(&base, None, html.as_bytes(), &limits)] {
+        assert_eq!(document.refresh, None);
+        let links: Vec<&str> = document.links.iter().map(|link| link.url.path()).collect();
+        assert_eq!(links, ["/a", "/next"]);
+    }
+    let html = "<base href='http://b.example/'><meta http-equiv=refresh content='1'>";
+    // It names no URL, so it reloads the page and not its base.
+    assert_eq!(read(html).refresh.unwrap().as_str(), "http://a.example/dir/page.html");
 }
