@@ -156,7 +156,9 @@ impl PageWork {
     /// Adds rights that its host reserves.
     pub(crate) fn reserve(&mut self, rights: Vec<String>) {
         if !rights.is_empty() {
-            self.document.reservations.extend(rights);
+            for right in rights {
+                reserve(&mut self.document, right);
+            }
             self.meta = PageMeta::of(&self.document, Date::of(self.time)).to_json();
         }
     }

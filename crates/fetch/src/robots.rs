@@ -1,11 +1,17 @@
 //! Parses robots.txt (RFC 9309) and requests it.
 
+mod token;
+
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
+use encoding_rs::{UTF_16BE, UTF_16LE};
 use url::Url;
 
 use crate::client::Fetcher;
 use crate::error::Kind;
+
+pub use self::token::robots_token;
 
 /// Further rules are ignored.
 const MAX_RULES: usize = 20_000;
@@ -81,15 +87,20 @@ impl Robots {
             let url = reservation.strip_prefix(RSL).and_then(|url| file.as_ref()?.join(url).ok());
             url.map_or_else(|| reservation.clone(), |url| format!("{RSL}{url}"))
         };
-        self.reservations.iter().map(absolute).collect()
+        let mut all = Vec::with_capacity(self.reservations.len());
+        for reservation in self.reservations.iter().map(absolute) {
+            if !reservation.starts_with(RSL) || !all.contains(&reservation) {
+                all.push(reservation);
+            }
+        }
+        all
     }
 
     /// Parses a robots.txt for the robot with the product token of `agent`.
     ///
     /// Merges all groups that name the agent; if no group does, those of `*` (RFC 9309, 2.2.1).
     pub fn parse(body: &[u8], agent: &str) -> Self {
-        let text = String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
-        let text = text.replace("\r\n", "\n");
+        let text = text_of(body).replace("\r\n", "\n");
         let agent = product_token(agent);
         let mut own = Self::default();
         let mut any = Self::default();
@@ -100,7 +111,7 @@ impl Robots {
         for (number, line) in text.split(['\n', '\r']).enumerate() {
             let line = line.split('#').next().unwrap_or_default();
             let Some((key, value)) = key_and_value(line) else { continue };
-            match key.as_str() {
+            match key {
                 "user-agent" => {
                     if !reading_agents {
                         (in_own, in_any, reading_agents) = (false, false, true);
@@ -145,7 +156,7 @@ impl Robots {
                 "license" if !value.is_empty() && licenses.len() < MAX_RESERVATIONS => {
                     licenses.push(format!("{RSL}{value}"));
                 }
-                "sitemap" | "site-map" if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS => {
+                "sitemap" if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS => {
                     sitemaps.push(value.to_owned());
                 }
                 // Yandex, which defined it: it applies to all robots, in any group.
@@ -169,7 +180,9 @@ impl Robots {
     /// Adds the signals of a Content-Signal line that say no.
     fn add_signals(&mut self, value: &str) {
         let value = value.to_ascii_lowercase();
-        let refused = value.split([',', ' ']).filter(|signal| signal.ends_with("=no"));
+        let value = value.split('=').map(str::trim).collect::<Vec<_>>().join("=");
+        let signals = value.split(|c: char| c == ',' || c.is_whitespace());
+        let refused = signals.filter(|signal| signal.ends_with("=no"));
         let room = MAX_RESERVATIONS.saturating_sub(self.reservations.len());
         self.reservations.extend(refused.take(room).map(|no| format!("content-signal: {no}")));
     }
@@ -246,7 +259,7 @@ fn clean_param(value: &str, most: usize) -> (Vec<String>, String) {
 
 /// Returns key and value of a line. Like Google's parser, accepts a missing colon between two words and common
 /// misspellings of keys.
-fn key_and_value(line: &str) -> Option<(String, &str)> {
+fn key_and_value(line: &str) -> Option<(&'static str, &str)> {
     let (key, value) = match line.split_once(':') {
         Some(both) => both,
         None => {
@@ -256,46 +269,52 @@ fn key_and_value(line: &str) -> Option<(String, &str)> {
         }
     };
     let key = key.trim().to_ascii_lowercase();
-    let known = match key.as_str() {
-        "useragent" | "user agent" => "user-agent",
-        "dissallow" | "dissalow" | "disalow" | "diasllow" | "disallaw" => "disallow",
-        "crawldelay" | "crawl delay" => "crawl-delay",
-        _ => return Some((key, value.trim())),
-    };
-    Some((known.to_owned(), value.trim()))
+    let begins = KEYS.iter().find(|(start, _)| key.starts_with(start)).map(|(_, key)| *key);
+    let known = begins.or(match key.as_str() {
+        "crawl-delay" | "crawldelay" | "crawl delay" => Some("crawl-delay"),
+        "content-signal" => Some("content-signal"),
+        "license" => Some("license"),
+        "clean-param" => Some("clean-param"),
+        _ => None,
+    });
+    Some((known?, value.trim()))
 }
 
-/// Product names of browsers, which crawlers also send.
-const BROWSERS: [&str; 11] = [
-    "mozilla",
-    "applewebkit",
-    "gecko",
-    "khtml",
-    "chrome",
-    "safari",
-    "firefox",
-    "version",
-    "edg",
-    "compatible",
-    "like",
+/// Beginnings of keys and what they mean. Google's parser compares only the beginning: `Disallowed` forbids too.
+const KEYS: [(&str, &str); 12] = [
+    ("user-agent", "user-agent"),
+    ("useragent", "user-agent"),
+    ("user agent", "user-agent"),
+    ("allow", "allow"),
+    ("disallow", "disallow"),
+    ("dissallow", "disallow"),
+    ("dissalow", "disallow"),
+    ("disalow", "disallow"),
+    ("diasllow", "disallow"),
+    ("disallaw", "disallow"),
+    ("sitemap", "sitemap"),
+    ("site-map", "sitemap"),
 ];
 
-/// Returns the robots.txt token of a User-Agent, in lower case: its last product name, comments included, that is not a
-/// browser's. Example: `foobot` for `Mozilla/5.0 (compatible; FooBot/1.0; +http://a.example)`.
-pub fn robots_token(user_agent: &str) -> String {
-    let words = user_agent.split(|c: char| c.is_whitespace() || "();,".contains(c));
-    let products = words.filter(|word| !word.is_empty() && !word.contains("://"));
-    let name = |word: &str| {
-        let name = word.split('/').next().unwrap_or_default().to_ascii_lowercase();
-        let valid = name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
-        let versioned = word.contains('/');
-        (valid && !BROWSERS.contains(&name.as_str())).then_some((name, versioned))
-    };
-    let names: Vec<(String, bool)> = products.filter_map(name).collect();
-    // Prefer names with a version: words of a comment such as "Linux" have none.
-    let versioned = names.iter().rfind(|(_, versioned)| *versioned);
-    versioned.or_else(|| names.first()).map(|(name, _)| name.clone()).unwrap_or_default()
+/// Returns the text of a file: UTF-16 with a byte order mark is decoded. Bytes that are not UTF-8 are percent-encoded,
+/// as the URL of a link on a page in the same charset.
+fn text_of(body: &[u8]) -> Cow<'_, str> {
+    for encoding in [UTF_16LE, UTF_16BE] {
+        let mark: &[u8] = if encoding == UTF_16LE { b"\xFF\xFE" } else { b"\xFE\xFF" };
+        if let Some(text) = body.strip_prefix(mark) {
+            return encoding.decode_without_bom_handling(text).0;
+        }
+    }
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    if let Ok(text) = std::str::from_utf8(body) {
+        return text.into();
+    }
+    let mut text = String::with_capacity(body.len());
+    for chunk in body.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02X}")));
+    }
+    text.into()
 }
 
 /// Fetches the robots.txt of a URL's host.

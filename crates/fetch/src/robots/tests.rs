@@ -281,27 +281,6 @@ fn the_number_of_a_crawl_delay_is_read_however_it_is_written() {
     }
 }
 
-#[test]
-fn the_token_of_an_agent_is_its_last_product_that_no_browser_uses() {
-    for (agent, token) in [
-        ("hapax/0.1.0 (+http://a.example)", "hapax"),
-        ("FooBot", "foobot"),
-        ("Mozilla/5.0 (compatible; FooBot/1.0; +http://a.example/bot)", "foobot"),
-        (
-            "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Foo-Bot/2.1; +https://x.example) Chrome/120.0 Safari/537.36",
-            "foo-bot",
-        ),
-        (
-            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 MyCrawler/3",
-            "mycrawler",
-        ),
-        ("360Spider/1.0", "360spider"),
-        ("Mozilla/5.0", ""),
-    ] {
-        assert_eq!(robots_token(agent), token, "{agent}");
-    }
-}
-
 proptest::proptest! {
     #[test]
     fn any_user_agent_has_a_token_that_robots_txt_can_name(agent: String) {
@@ -327,10 +306,57 @@ fn reservations_are_those_of_the_group_and_licences_those_of_the_host() {
     let relative =
         Robots::parse(b"License: /l.xml\nLicense: https://a.example/license.xml", "hapax");
     assert_eq!(relative.reservations_at(&page), ["rsl: http://b.example:8080/l.xml", license]);
+    let twice = Robots::parse(b"License: /l.xml\nLicense: http://b.example:8080/l.xml", "hapax");
+    assert_eq!(twice.reservations_at(&page), ["rsl: http://b.example:8080/l.xml"]);
+    let spaced = b"User-agent: *\nContent-Signal: search = yes, ai-train = no,ai-input= no";
+    assert_eq!(
+        Robots::parse(spaced, "hapax").reservations,
+        ["content-signal: ai-train=no", "content-signal: ai-input=no"]
+    );
     let many = "User-agent: *\n".to_owned() + &"Content-Signal: x=no\n".repeat(100);
     assert_eq!(Robots::parse(many.as_bytes(), "hapax").reservations.len(), 16);
     assert_eq!(
         Robots::parse(b"User-agent: *\nContent-Signal: ai-train=yes", "x").reservations.len(),
         0
     );
+}
+
+/// Google's parser compares only the beginning of a key (robots.cc, `KeyIsDisallow`).
+#[test]
+fn a_key_is_recognised_by_its_beginning() {
+    let robots = "User-agents: *\nDisallowed: /a\nDisallow-x: /b\nallowed: /a/ok\nDisallows: /c\nDissallows: /d\n\
+        Useragents: other\nDisallow: /\nSitemaps: /map.xml\nSite-map: /two.xml";
+    for (path, expected) in [
+        ("/a/x", false),
+        ("/a/ok", true),
+        ("/b", false),
+        ("/c", false),
+        ("/d", false),
+        ("/e", true),
+    ] {
+        assert_eq!(allows(robots, path), expected, "{path}");
+    }
+    assert_eq!(Robots::parse(robots.as_bytes(), "x").sitemaps, ["/map.xml", "/two.xml"]);
+    for line in ["Disallo: /a", "No-disallow: /a", "Noindex: /a", "Crawl-delays: 5"] {
+        let read = Robots::parse(format!("User-agent: *\n{line}").as_bytes(), "x");
+        assert_eq!(read, Robots::default(), "{line}");
+    }
+}
+
+#[test]
+fn bytes_of_another_charset_match_the_same_bytes_of_a_url() {
+    let url = |path: &str| Url::parse("http://a.example").unwrap().join(path).unwrap();
+    let robots = Robots::parse(b"User-agent: *\nDisallow: /caf\xe9/\nSitemap: /m\xe9.xml", "hapax");
+    assert!(!robots.allows(&url("/caf%E9/x")).0);
+    assert!(!robots.allows(&url("/caf%e9/x")).0);
+    assert!(robots.allows(&url("/caf%EA/x")).0);
+    assert_eq!(robots.sitemaps, ["/m%E9.xml"]);
+    let text = "\u{feff}User-agent: *\r\nDisallow: /caf\u{e9}\r\n";
+    for swap in [false, true] {
+        let unit = |unit: u16| if swap { unit.to_be_bytes() } else { unit.to_le_bytes() };
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(unit).collect();
+        let robots = Robots::parse(&bytes, "hapax");
+        assert!(!robots.allows(&url("/caf%C3%A9")).0, "swapped: {swap}");
+        assert!(robots.allows(&url("/x")).0);
+    }
 }
