@@ -65,6 +65,22 @@ fn statuses(zoo: &mut Zoo) {
     }
 }
 
+/// RFC 6265: a page that only clients with a cookie get; without --cookies nothing else is requested.
+fn cookies(zoo: &mut Zoo) {
+    let head = "Content-Type: text/html\r\nSet-Cookie: ok=1; Path=/\r\n";
+    zoo.headed(
+        "a refusal that sets a cookie",
+        Skipped("http-4xx", Recrawl),
+        &format!("HTTP/1.1 403 Forbidden\r\n{head}"),
+    );
+    for refresh in ["1", "0; url="] {
+        zoo.add("a page that waits for a cookie", Skipped("redirects", Recrawl), |_| {
+            let page = format!("<meta http-equiv=refresh content='{refresh}'><p>Please wait</p>");
+            framed(&format!("{OK}{head}"), page.as_bytes())
+        });
+    }
+}
+
 /// RFC 9112: message syntax.
 fn heads(zoo: &mut Zoo) {
     zoo.headed("HTTP/1.0", Kept, "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n");
@@ -159,6 +175,33 @@ fn lengths(zoo: &mut Zoo) {
         answer.extend(body);
         answer
     });
+    let too_long = |body: Vec<u8>| {
+        let length = body.len() + 100;
+        let head = format!("{HTML}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+        [head.into_bytes(), body].concat()
+    };
+    for (name, end) in [
+        ("an end tag with a space, and a length that is too large", "</HTML >"),
+        ("an end tag in two lines, and a length that is too large", "</html\n>\n"),
+        ("comments behind the end tag, and a length that is too large", "</html>\n<!-- 0.2 s -->"),
+        (
+            "scripts behind the end tag, and a length that is too large",
+            "</html><script>a()</script>",
+        ),
+    ] {
+        zoo.add(name, KeptWith("cut-short"), |body| too_long(body.replace("</html>", end).into()));
+    }
+    zoo.add("UTF-16, and a length that is too large", KeptWith("cut-short"), |body| {
+        too_long(format!("\u{FEFF}{body}").encode_utf16().flat_map(u16::to_le_bytes).collect())
+    });
+    for (name, end) in [
+        ("an end tag in a script that was cut", "<script>a = '</html>';"),
+        ("an end tag in a comment that was cut", "<!-- </html>"),
+    ] {
+        zoo.add(name, Skipped("protocol", NextRun), |body| {
+            too_long(body.replace("</html>", end).into())
+        });
+    }
     zoo.add("nothing", Skipped("protocol", NextRun), |_| Vec::new());
     zoo.add("no HTTP", Skipped("protocol", NextRun), |body| body.as_bytes().to_vec());
 }
@@ -219,6 +262,14 @@ fn types(zoo: &mut Zoo) {
         "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n",
         |body| format!("<?xml version='1.0'?><rss><title>{body}</title></rss>").into_bytes(),
     );
+    let xml = "HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n";
+    zoo.body("XHTML in UTF-16 as XML", Kept, xml, |body| {
+        let page = format!("\u{FEFF}<?xml version='1.0' encoding='utf-16'?>{body}");
+        page.encode_utf16().flat_map(u16::to_be_bytes).collect()
+    });
+    zoo.body("XHTML as XML behind a long comment", Kept, xml, |body| {
+        format!("<?xml version='1.0'?><!-- {} -->{body}", "long ".repeat(1_000)).into_bytes()
+    });
     zoo.body("zeros without a type", Skipped("content-type", Recrawl), OK, |_| vec![0; 900]);
     zoo.body("control characters as HTML", Skipped("charset", Recrawl), HTML, |_| {
         [1, 2, 3, 4, 5, b'a'].repeat(300)
@@ -264,6 +315,18 @@ fn encodings(zoo: &mut Zoo) {
     zoo.body("UTF-16 as gzip that was not done", Kept, &with("gzip"), |body| {
         let units = "\u{FEFF}".encode_utf16().chain(body.encode_utf16());
         units.flat_map(u16::to_le_bytes).collect()
+    });
+    zoo.body("gzip as deflate", Kept, &with("deflate"), |body| gzip(body.as_bytes()));
+    zoo.body("a zero, as gzip that was not done", Kept, &with("gzip"), |body| {
+        body.replacen("the ", "the\0 ", 1).into_bytes()
+    });
+    let japanese = with("gzip").replace("text/html", "text/html; charset=iso-2022-jp");
+    zoo.body("ISO-2022-JP as gzip that was not done", Kept, &japanese, |body| {
+        body.replace("<p>", "<p>\u{1b}$B$3$l$OJ8>O$G$9\u{1b}(B ").into_bytes()
+    });
+    let utf16 = with("br").replace("text/html", "text/html; charset=utf-16le");
+    zoo.body("UTF-16 without a mark, as br that was not done", Kept, &utf16, |body| {
+        body.encode_utf16().flat_map(u16::to_le_bytes).collect()
     });
     zoo.body("noise as gzip", Skipped("encoding", Recrawl), &with("gzip"), |_| {
         [7, 0, 1, 200].repeat(99)
@@ -415,6 +478,7 @@ fn pages(zoo: &mut Zoo) {
 pub(super) fn zoo() -> Vec<Row> {
     let mut zoo = Zoo::default();
     statuses(&mut zoo);
+    cookies(&mut zoo);
     heads(&mut zoo);
     lengths(&mut zoo);
     types(&mut zoo);

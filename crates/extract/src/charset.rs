@@ -156,6 +156,17 @@ fn xml_declaration(text: &str) -> Option<&'static Encoding> {
     Encoding::for_label(value.get(..value.find(['"', '\''])?)?.as_bytes())
 }
 
+/// Elements whose content is text: the parser meets no `<meta>` in them (WHATWG HTML, section 13.2.6.2).
+const TEXTS: [&str; 7] = ["script", "style", "textarea", "title", "xmp", "iframe", "noframes"];
+
+/// Returns whether a text begins with a start tag of this name.
+fn begins_with(text: &str, name: &str) -> bool {
+    let behind = text.strip_prefix('<').and_then(|text| text.strip_prefix(name));
+    behind.is_some_and(|behind| {
+        behind.starts_with(|c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>'))
+    })
+}
+
 fn meta(text: &str) -> Option<&'static Encoding> {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -164,9 +175,14 @@ fn meta(text: &str) -> Option<&'static Encoding> {
             rest = comment.get(comment.find("-->").map_or(comment.len(), |end| end + 3)..)?;
             continue;
         }
+        if let Some(name) = TEXTS.iter().find(|name| begins_with(rest, name)) {
+            // If it is not closed, all is its content.
+            rest = rest.get(rest.find(&format!("</{name}"))?..)?;
+        }
         let end = rest.find('>').unwrap_or(rest.len());
         let tag = rest.get(..end)?;
         if let Some(attributes) = tag.strip_prefix("<meta")
+            && begins_with(rest, "meta")
             && let Some(encoding) = declared_by(attributes)
         {
             return Some(encoding);
@@ -245,6 +261,8 @@ mod tests {
             "<meta  content=\"text/html; charset=gbk\" http-equiv=Content-Type>",
             "<META HTTP-EQUIV='content-type' CONTENT='text/html;charset=gb2312'/>",
             &format!("{filler}<meta charset=gbk>"),
+            "<script>var s = '<meta charset=big5>';</script><meta charset=gbk>",
+            "<metadata charset=big5></metadata><title>x</title><meta/charset=gbk>",
         ] {
             assert_eq!(decode(&gbk(head), None).2, CharsetSource::Meta, "{head}");
             assert!(decode(&gbk(head), None).0.contains(CHINESE), "{head}");
@@ -253,6 +271,14 @@ mod tests {
             "<meta name=description content='what charset=big5 means'>",
             "<meta name=x data-charset=big5>",
             "<meta http-equiv=refresh content='9;url=/?charset=big5'>",
+            // Where the parser meets none.
+            "<script>var s = '<meta charset=big5>';</script>",
+            "<style>/* <meta charset=big5> */</style>",
+            "<title>The tag <meta charset=big5></title>",
+            "<textarea name=a><meta charset=big5></textarea>",
+            "<script>var s = '<meta charset=big5>';",
+            "<metadata charset=big5></metadata>",
+            &format!("{filler}<!-- {filler} --><script>a('<meta charset=big5>')</script>"),
         ] {
             assert_eq!(decode(&gbk(head), None).2, CharsetSource::Detected, "{head}");
         }

@@ -1,4 +1,5 @@
 mod beyond;
+mod whole;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -301,8 +302,11 @@ impl Fetcher {
         };
         // An incomplete robots.txt lacks rules if it has a length or is chunked. Without either it may be complete, and with a
         // gzip trailer it is.
-        let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
-        if ended_early && wanted && beyond.lacks_content(framed, &raw, &body) {
+        let http2 = response.version() == reqwest::Version::HTTP_2;
+        let framed =
+            http2 || length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
+        let lacks = || beyond.lacks_content(framed, kind.as_deref(), &raw, &body);
+        if ended_early && wanted && lacks() {
             let what = format!("the body ended early, after {} bytes", raw.len());
             return Err(Error::new(Kind::Protocol, what));
         }
@@ -310,7 +314,7 @@ impl Fetcher {
         Ok(Response {
             ended_early: ended_early && wanted,
             cookies_changed: cookies != self.cookies_of(url),
-            http2: response.version() == reqwest::Version::HTTP_2,
+            http2,
             url: url.clone(),
             status: response.status().as_u16(),
             headers,

@@ -1,6 +1,7 @@
 //! Decodes Content-Encoding within limits: a few bytes may expand to gigabytes.
 
 mod stream;
+mod text;
 
 use std::io::Read;
 
@@ -11,14 +12,15 @@ use crate::error::{Error, Exceeded, Kind};
 use crate::limits::Limits;
 
 pub(crate) use self::stream::{decode_beginning, decoded};
+use self::text::is_text;
 
 /// Supported encodings (RFC 9110, section 8.4.1; RFC 7932; RFC 8878). Others are ignored: servers declare `identity`,
 /// `none` or `utf-8` for plain bodies.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"];
 /// Log2 of the maximum window of a zstd frame: 8 MiB, the limit of RFC 9659.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// Number of bytes that are checked to detect plain text.
-const LOOKED_AT: usize = 1024;
+/// The first bytes of gzip (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Decodes a stored body by its Content-Encoding, within the default limits.
 ///
@@ -117,16 +119,6 @@ pub(crate) fn is_complete_gzip(raw: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the beginning of a body has no control characters except white space, or the byte order mark of
-/// UTF-16.
-fn is_text(body: &[u8]) -> bool {
-    if body.starts_with(&[0xFF, 0xFE]) || body.starts_with(&[0xFE, 0xFF]) {
-        return true;
-    }
-    let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    !body.is_empty() && !body.iter().take(LOOKED_AT).any(control)
-}
-
 fn one(
     input: &[u8],
     encoding: &str,
@@ -136,6 +128,10 @@ fn one(
     let wire = input.len();
     match encoding {
         "gzip" | "x-gzip" => read(MultiGzDecoder::new(input), wire, limits, most),
+        // As browsers do. Neither zlib nor raw deflate begins with these bytes.
+        "deflate" if input.starts_with(&GZIP) => {
+            read(MultiGzDecoder::new(input), wire, limits, most)
+        }
         // Some servers send raw deflate under this name, others zlib as the standard requires.
         "deflate" => match read(ZlibDecoder::new(input), wire, limits, most) {
             Err(error) if error.kind() == Kind::Encoding => {
@@ -224,6 +220,7 @@ mod tests {
         assert_eq!(decode_up_to(&gz, "gzip", &limits, TEXT.len()).unwrap().unwrap(), TEXT);
         assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(&raw.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
+        assert_eq!(decode(&gz, "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(TEXT, "identity", &limits).unwrap(), TEXT);
         // A plain body has the same limit, and is not copied.
         assert_eq!(decode(TEXT, "identity", &small).unwrap_err().kind(), Kind::TooLarge);

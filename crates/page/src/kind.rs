@@ -1,5 +1,7 @@
 //! Determines whether bytes are HTML, plain text or neither.
 
+use std::borrow::Cow;
+
 use hapax_extract::{Document, Limits, Structured, extract, extract_plain, extract_structured};
 use url::Url;
 
@@ -74,11 +76,25 @@ impl Kind {
 }
 
 /// Number of bytes of an XML document that are searched for its root element.
-const PROLOG: usize = 4096;
+const PROLOG: usize = 64 << 10;
+
+/// Returns the beginning of an XML document, by its byte order mark.
+fn prolog(body: &[u8]) -> Cow<'_, str> {
+    let start = body.get(..PROLOG.min(body.len())).unwrap_or_default();
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair));
+        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match start {
+        [0xFF, 0xFE, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
+        [0xFE, 0xFF, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
+        _ => String::from_utf8_lossy(start),
+    }
+}
 
 /// Returns whether the root element of an XML document is `html`, with any prefix.
 fn is_xhtml(body: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(body.get(..PROLOG.min(body.len())).unwrap_or_default());
+    let text = prolog(body);
     let mut rest = &*text;
     while let Some(at) = rest.find('<') {
         rest = rest.get(at + 1..).unwrap_or_default();
@@ -101,6 +117,20 @@ fn is_xhtml(body: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn xhtml_is_found_in_utf_16_and_behind_a_long_comment() {
+        let page =
+            |root: &str| format!("<?xml version='1.0'?><!-- {} --><{root}>", "long ".repeat(2000));
+        for (root, expected) in [("html xmlns='x'", Some(Kind::Html)), ("rss", None)] {
+            assert_eq!(Kind::of(Some("text/xml"), page(root).as_bytes()), expected);
+            for unit in [u16::to_le_bytes, u16::to_be_bytes] {
+                let text = format!("\u{feff}{}", page(root));
+                let bytes: Vec<u8> = text.encode_utf16().flat_map(unit).collect();
+                assert_eq!(Kind::of(Some("application/xml"), &bytes), expected);
+            }
+        }
+    }
 
     #[test]
     fn a_type_says_what_bytes_are_and_without_one_they_do() {

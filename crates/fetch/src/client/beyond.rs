@@ -6,6 +6,8 @@ use crate::decode::{is_complete_gzip, is_plain};
 use crate::limits::LARGE_BODY;
 use crate::response::in_one;
 
+use super::whole::is_whole_page;
+
 /// How to handle a body that is longer than its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beyond {
@@ -29,9 +31,18 @@ impl Beyond {
         }
     }
 
-    /// Returns whether a body that ended early is an error.
-    pub(super) fn lacks_content(self, framed: bool, raw: &[u8], body: &[u8]) -> bool {
+    /// Returns whether a body that ended early is an error. `framed`: it has a length or chunks, or came by HTTP/2.
+    pub(super) fn lacks_content(
+        self,
+        framed: bool,
+        content_type: Option<&str>,
+        raw: &[u8],
+        body: &[u8],
+    ) -> bool {
+        let is_text = content_type.is_some_and(|kind| kind.starts_with("text/plain"));
         match self {
+            // Nothing in a text shows its end, and the server closes the next connection in the same way.
+            Self::Fails if is_text && !framed => false,
             Self::Fails => !is_whole(raw, body),
             // The parser reports that it is cut.
             Self::IsCut { .. } => false,
@@ -40,14 +51,9 @@ impl Beyond {
     }
 }
 
-/// Bytes at the end of a page that are searched for its end tag.
-const TAIL: usize = 1024;
-
-/// Returns whether the content of an incomplete response is complete: it ends with `</html>` or a valid gzip trailer.
+/// Returns whether the content of an incomplete response is complete: a whole page, or a valid gzip trailer.
 fn is_whole(raw: &[u8], body: &[u8]) -> bool {
-    let tail = body.get(body.len().saturating_sub(TAIL)..).unwrap_or_default();
-    let has_end = tail.to_ascii_lowercase().windows(7).any(|window| window == b"</html>");
-    has_end || is_whole_gzip(raw)
+    is_whole_page(body) || is_whole_gzip(raw)
 }
 
 /// Returns whether a body is gzip with a valid trailer. An empty one is not.

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use super::{ZSTD_WINDOW_LOG, is_text, layers};
+use super::{GZIP, ZSTD_WINDOW_LOG, is_text, layers};
 
 /// Buffer between two layers, in bytes. Its first filling shows whether a declared encoding was applied.
 const BUFFER: usize = 16 << 10;
@@ -45,6 +45,9 @@ fn one<'b>(mut source: Box<dyn BufRead + 'b>, layer: &str, max: usize) -> Box<dy
     };
     match layer {
         "gzip" | "x-gzip" if begins(Box::new(MultiGzDecoder::new(head))) => {
+            limited(Box::new(MultiGzDecoder::new(source)))
+        }
+        "deflate" if head.starts_with(&GZIP) && begins(Box::new(MultiGzDecoder::new(head))) => {
             limited(Box::new(MultiGzDecoder::new(source)))
         }
         // Some servers send raw deflate under this name.
