@@ -21,15 +21,19 @@ pub(super) fn read(url: &Url, response: &Response, limits: &SitemapLimits) -> Op
     let is_text = response.content_type().is_none_or(|kind| kind.starts_with("text/plain"));
     let is_list =
         Sitemap::is_list(&response.body, limits) || is_text && is_list_of_urls(&response.body);
-    is_list.then(|| Sitemap::parse(url, &response.body, limits))
+    is_list.then(|| Sitemap::of_response(url, response, limits))
 }
 
-/// Returns whether each non-empty line begins like a web URL.
+/// Returns whether each line that is neither empty nor a comment begins like a web URL.
 fn is_list_of_urls(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    let mut lines = body.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
-    let is_url = |line: &[u8]| line.starts_with(b"http://") || line.starts_with(b"https://");
-    !body.trim_ascii().is_empty() && lines.all(|line| line.is_empty() || is_url(line))
+    let lines = body.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).peekable();
+    let begins = |line: &[u8], scheme: &[u8]| {
+        line.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    lines.peek().is_some()
+        && lines.all(|line| begins(line, b"http://") || begins(line, b"https://"))
 }
 
 #[cfg(test)]
@@ -56,7 +60,10 @@ mod tests {
         assert_eq!(listed("/robots.txt", "text/plain", robots), some(&["/map.xml"]));
         let lines = "http://a.example/3\r\n\r\nhttps://a.example/4\n";
         assert_eq!(listed("/list.txt", "text/plain", lines), some(&["/3", "/4"]));
+        let lines = "# pages\nHTTP://a.example/5\n  # more\nHttps://a.example/6";
+        assert_eq!(listed("/list.txt", "text/plain", lines), some(&["/5", "/6"]));
         for (path, content_type, body) in [
+            ("/a.txt", "text/plain", "# a comment"),
             ("/", "text/html", "<html><p>http://a.example/"),
             ("/a.txt", "text/plain", "See http://a.example/"),
             ("/a.txt", "text/plain", "http://a.example/\nand more text"),

@@ -1,6 +1,7 @@
 //! Parses sitemaps: XML, indexes, RSS, Atom and plain text, also gzipped and in other charsets.
 
 mod date;
+mod field;
 mod input;
 mod name;
 
@@ -9,12 +10,14 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::BufRead;
 
+use encoding_rs::Encoding;
 use quick_xml::Reader;
 use quick_xml::escape::resolve_html5_entity;
 use quick_xml::events::Event;
 use url::Url;
 
 use self::date::sortable;
+use self::field::Field;
 use self::input::{Input, Start};
 use self::name::{MAX_ATTRIBUTES, Name, is_permanent, xml_base};
 use crate::decode::decoded;
@@ -25,6 +28,8 @@ use crate::response::Response;
 const MAX_LOCATIONS: usize = 16;
 /// Bytes at the start of a body within which its outermost element must begin.
 const MAX_START: usize = 64 << 10;
+/// Bytes of text before the outermost element of a seed that may be a page.
+const MAX_BEFORE_LIST: usize = 1024;
 
 /// Limits of one sitemap file.
 #[derive(Clone, Debug)]
@@ -101,14 +106,19 @@ impl Sitemap {
     /// Linear in the bytes. Memory: one element and the returned URLs; charsets other than UTF-8 are decoded in
     /// memory. No DTD is read: only the entities of XML and HTML are expanded.
     pub fn parse(base: &Url, body: &[u8], limits: &SitemapLimits) -> Self {
-        Self::from_input(base, Input::new(Box::new(body), limits.max_bytes), limits)
+        Self::from_input(base, Input::new(Box::new(body), limits.max_bytes), None, limits)
     }
 
     /// Parses the sitemap of a response. Decodes a body that is encoded or was compressed as a stream, so that it is
     /// never in memory as a whole.
     pub fn of_response(base: &Url, response: &Response, limits: &SitemapLimits) -> Self {
+        let charset = response.content_type().and_then(|kind| {
+            let (_, label) = kind.split_once(";charset=")?;
+            Encoding::for_label(label.as_bytes())
+        });
         if !response.body.is_empty() {
-            return Self::parse(base, &response.body, limits);
+            let input = Input::new(Box::new(&response.body[..]), limits.max_bytes);
+            return Self::from_input(base, input, charset, limits);
         }
         // One byte beyond the limit shows that the sitemap is longer.
         let most = limits.max_bytes.saturating_add(1);
@@ -117,12 +127,17 @@ impl Sitemap {
             Some(packed) => decoded(&packed.gzip, "gzip", 1, most),
             None => decoded(&response.raw, &encoding, limits.max_encodings, most),
         };
-        Self::from_input(base, Input::new(body, limits.max_bytes), limits)
+        Self::from_input(base, Input::new(body, limits.max_bytes), charset, limits)
     }
 
-    fn from_input(base: &Url, mut input: Input<'_>, limits: &SitemapLimits) -> Self {
+    fn from_input(
+        base: &Url,
+        mut input: Input<'_>,
+        charset: Option<&'static Encoding>,
+        limits: &SitemapLimits,
+    ) -> Self {
         let mut reading = Reading::new(base, limits);
-        let complete = match input.start() {
+        let complete = match input.start(MAX_START, charset) {
             Start::Xml => reading.xml(&mut input),
             Start::Text => reading.text(&mut input),
         };
@@ -134,7 +149,8 @@ impl Sitemap {
     /// Returns whether the outermost element is that of a sitemap, an index or a feed.
     pub fn is_list(body: &[u8], limits: &SitemapLimits) -> bool {
         let mut input = Input::new(Box::new(body), limits.max_bytes.min(MAX_START));
-        if input.start() != Start::Xml {
+        // A text may quote a sitemap.
+        if input.start(MAX_BEFORE_LIST, None) != Start::Xml {
             return false;
         }
         let (mut reader, mut buffer) = (Reader::from_reader(&mut input), Vec::new());
@@ -237,6 +253,7 @@ impl<'a> Reading<'a> {
                 Event::Start(tag) if outermost.is_none() => {
                     outermost = Some(tag.local_name().as_ref().to_vec());
                     self.found.is_list |= is_list(tag.local_name().as_ref());
+                    entries.set_list(tag);
                     self.feed_base = match Name::of(tag.local_name().as_ref()).text() {
                         b"feed" => joined(self.base, xml_base(tag, limits.max_text).as_deref()),
                         _ => None,
@@ -374,38 +391,11 @@ fn prefix_of(name: quick_xml::name::QName<'_>) -> Option<Vec<u8>> {
     name.prefix().map(|prefix| prefix.as_ref().to_vec())
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Field {
-    #[default]
-    None,
-    Location,
-    Changed,
-    /// The identifier of an RSS item.
-    Guid,
-}
-
-impl Field {
-    fn of(name: &[u8]) -> Self {
-        match name {
-            b"loc" | b"link" => Self::Location,
-            b"lastmod" | b"updated" | b"published" | b"pubdate" => Self::Changed,
-            b"guid" => Self::Guid,
-            _ => Self::None,
-        }
-    }
-
-    /// Returns the field of an element with another prefix than its entry: `dc:date`, `atom:updated` in RSS.
-    fn of_other(name: &[u8]) -> Self {
-        match name {
-            b"date" | b"modified" | b"updated" => Self::Changed,
-            _ => Self::None,
-        }
-    }
-}
-
 #[derive(Default)]
 struct Entries {
     entry: Entry,
+    /// The outermost element, whose `<loc>` may have no entry: whether it is an index, and its prefix.
+    list: Option<(bool, Option<Vec<u8>>)>,
     /// Namespace prefix of the open entry. Elements with another prefix do not describe it, such as `image:loc`.
     inside: Option<Option<Vec<u8>>>,
     field: Field,
@@ -413,6 +403,14 @@ struct Entries {
 }
 
 impl Entries {
+    fn set_list(&mut self, tag: &quick_xml::events::BytesStart<'_>) {
+        self.list = match Name::of(tag.local_name().as_ref()).text() {
+            b"urlset" => Some((false, prefix_of(tag.name()))),
+            b"sitemapindex" => Some((true, prefix_of(tag.name()))),
+            _ => None,
+        };
+    }
+
     fn close(&mut self, add: impl FnOnce(Entry)) {
         if self.inside.take().is_some() {
             add(std::mem::take(&mut self.entry));
@@ -472,6 +470,16 @@ impl Entries {
                 }
                 self.field = Field::None;
                 self.text.clear();
+                if self.inside.is_none()
+                    && name == b"loc"
+                    && let Some((map, prefix)) = &self.list
+                    && *prefix == prefix_of(tag.name())
+                {
+                    // `<urlset><loc>`, as Google reads it.
+                    self.entry.map = *map;
+                    add(std::mem::take(&mut self.entry));
+                    return;
+                }
                 let same = self.inside.as_ref().is_none_or(|own| *own == prefix_of(tag.name()));
                 if same && is_entry(name) {
                     self.inside = None;

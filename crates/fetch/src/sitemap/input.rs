@@ -5,8 +5,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use flate2::bufread::MultiGzDecoder;
 
-/// Bytes at the start that may contain the XML declaration, or text before the first tag.
-const MAX_PROLOG: usize = 1024;
+/// Bytes at the start that may contain the XML declaration, or text before the first tag: warnings of a script, one
+/// for each of its lines.
+const MAX_PROLOG: usize = 64 << 10;
 /// First tags of XML sitemaps and feeds.
 const BEGINNINGS: [&[u8]; 6] =
     [b"<?xml", b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF"];
@@ -43,19 +44,24 @@ impl<'b> Input<'b> {
         Self { reader: BufReader::with_capacity(BUFFER, limited), prefix: Vec::new(), at: 0 }
     }
 
-    /// Finds the charset and the first tag. Call it once, before reading.
-    pub(super) fn start(&mut self) -> Start {
+    /// Finds the charset and the first tag, with at most `before` bytes of text before it. `declared`: the charset of
+    /// the Content-Type. Call it once, before reading.
+    pub(super) fn start(&mut self, before: usize, declared: Option<&'static Encoding>) -> Start {
         let mut head = Vec::new();
         let _ = self.reader.by_ref().take(MAX_PROLOG as u64).read_to_end(&mut head);
-        let (encoding, bom) = charset(&head);
+        let (own, bom) = charset(&head);
+        let encoding = own.or(declared).unwrap_or(UTF_8);
         if encoding != UTF_8 {
             // Other charsets are rare: decode them in memory.
             let max = self.reader.get_ref().left;
             let _ = self.reader.read_to_end(&mut head);
-            let (text, _) =
-                encoding.decode_without_bom_handling(head.get(bom..).unwrap_or_default());
+            // Servers declare one charset for all files: the bytes of UTF-8 are another's only by chance.
+            if own.is_some() || std::str::from_utf8(&head).is_err() {
+                let (text, _) =
+                    encoding.decode_without_bom_handling(head.get(bom..).unwrap_or_default());
+                head = text.into_owned().into_bytes();
+            }
             // UTF-8 may be longer than the original: cut it at the limit.
-            head = text.into_owned().into_bytes();
             head.truncate(max.saturating_add(MAX_PROLOG));
         } else {
             head.drain(..bom);
@@ -63,7 +69,7 @@ impl<'b> Input<'b> {
         let start = head.trim_ascii_start();
         // Warnings of a server-side script may precede the file.
         let first =
-            BEGINNINGS.iter().filter_map(|tag| find(start.get(..MAX_PROLOG).unwrap_or(start), tag));
+            BEGINNINGS.iter().filter_map(|tag| find(start.get(..before).unwrap_or(start), tag));
         let tag = match start.starts_with(b"<")
             && !start.starts_with(b"<br")
             && !start.starts_with(b"<b>")
@@ -137,16 +143,18 @@ impl Read for Limited<'_> {
 }
 
 /// Returns the charset by byte order mark, zeros (XML 1.0, appendix F) or declaration, and the length of the mark.
-fn charset(head: &[u8]) -> (&'static Encoding, usize) {
-    if let Some(found) = Encoding::for_bom(head) {
-        return found;
+fn charset(head: &[u8]) -> (Option<&'static Encoding>, usize) {
+    if let Some((found, length)) = Encoding::for_bom(head) {
+        return (Some(found), length);
     }
     match head {
-        [b'<', 0, ..] => return (UTF_16LE, 0),
-        [0, b'<', ..] => return (UTF_16BE, 0),
+        [b'<', 0, ..] => return (Some(UTF_16LE), 0),
+        [0, b'<', ..] => return (Some(UTF_16BE), 0),
         _ => {}
     }
-    let declaration = find(head, b"?>").and_then(|end| head.get(..end)).unwrap_or_default();
+    let declaration = find(head, b"<?xml").and_then(|start| head.get(start..)).unwrap_or_default();
+    let end = find(declaration, b"?>");
+    let declaration = end.and_then(|end| declaration.get(..end)).unwrap_or_default();
     let named =
         find(declaration, b"encoding").and_then(|at| declaration.get(at..)).and_then(|rest| {
             let quote = rest.iter().position(|byte| matches!(byte, b'"' | b'\''))?;
@@ -156,7 +164,7 @@ fn charset(head: &[u8]) -> (&'static Encoding, usize) {
         });
     // The declaration was read as ASCII, so it is not UTF-16.
     let named = named.filter(|named| ![UTF_16LE, UTF_16BE].contains(named));
-    (named.unwrap_or(UTF_8), 0)
+    (named, 0)
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {

@@ -384,3 +384,65 @@ fn a_file_is_read_that_was_compressed_twice_and_no_more() {
     assert!(empty.len() > limits.max_bytes);
     assert!(Sitemap::parse(&base, &gzip(&empty), &limits).cut);
 }
+
+#[test]
+fn the_charset_of_the_header_counts_if_the_file_declares_none() {
+    let of = |declaration: &str, label: &str, encoding: &'static Encoding| {
+        let map = format!(
+            "{declaration}<urlset><url><loc>http://a.example/caf\u{e9}</loc></url></urlset>"
+        );
+        let kind = format!("application/xml; charset={label}").into_bytes();
+        let headers = vec![("content-type".to_owned(), kind)];
+        let base = Url::parse("http://a.example/map.xml").unwrap();
+        let body = encoding.encode(&map).0.into_owned();
+        let response = Response::stored(base.clone(), 200, headers, body.into());
+        let found = Sitemap::of_response(&base, &response, &SitemapLimits::default());
+        found.pages[0].url.path().to_owned()
+    };
+    let latin1 = encoding_rs::WINDOWS_1252;
+    let utf8 = encoding_rs::UTF_8;
+    assert_eq!(of("", "iso-8859-1", latin1), "/caf%C3%A9");
+    assert_eq!(of("<?xml version='1.0'?>", "ISO-8859-1", latin1), "/caf%C3%A9");
+    assert_eq!(of("<?xml version='1.0' encoding='iso-8859-1'?>", "utf-8", latin1), "/caf%C3%A9");
+    // A server declares one charset for all its files.
+    assert_eq!(of("", "iso-8859-1", utf8), "/caf%C3%A9");
+    assert_eq!(of("<?xml version='1.0' encoding='UTF-8'?>", "iso-8859-1", utf8), "/caf%C3%A9");
+}
+
+#[test]
+fn many_warnings_before_the_file_are_skipped() {
+    let warning = "Warning: Undefined array key \"encoding\" in /map.php on line 3\n";
+    let map = "<?xml version='1.0'?><urlset><url><loc>http://a.example/1</loc></url></urlset>";
+    let base = Url::parse("http://a.example/map.xml").unwrap();
+    for (lines, pages) in [(1, 1), (40, 1), (800, 1), (2000, 0)] {
+        let text = warning.repeat(lines) + map;
+        let found = Sitemap::parse(&base, text.as_bytes(), &SitemapLimits::default());
+        assert_eq!(found.pages.len(), pages, "{lines} lines");
+    }
+    // A text that quotes a sitemap is none.
+    let text = warning.repeat(40) + map;
+    assert!(!Sitemap::is_list(text.as_bytes(), &SitemapLimits::default()));
+}
+
+#[test]
+fn locations_without_an_entry_are_read() {
+    let base = Url::parse("http://a.example/map.xml").unwrap();
+    let of = |map: &str| {
+        let found = Sitemap::parse(&base, map.as_bytes(), &SitemapLimits::default());
+        let paths = |urls: Vec<&Url>| urls.iter().map(|url| url.path().to_owned()).collect();
+        let pages: Vec<String> = paths(found.pages.iter().map(|page| &page.url).collect());
+        let maps: Vec<String> = paths(found.maps.iter().collect());
+        (pages, maps)
+    };
+    let some = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        of("<urlset><loc>/a</loc><url><loc>/b</loc></url><loc>/c</loc></urlset>").0,
+        some(&["/a", "/b", "/c"])
+    );
+    assert_eq!(of("<sitemapindex><loc>/m.xml</loc></sitemapindex>"), (vec![], some(&["/m.xml"])));
+    assert_eq!(
+        of("<s:urlset><s:loc>/a</s:loc><image:loc>/i.png</image:loc></s:urlset>").0,
+        some(&["/a"])
+    );
+    assert_eq!(of("<html><loc>/a</loc></html>").0, some(&[]));
+}
