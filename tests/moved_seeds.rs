@@ -231,3 +231,29 @@ fn a_seed_that_leads_to_a_failure_of_another_site_is_requested_again() {
     assert_eq!(code(&bench.crawl(&seeds, &["--proxy", &proxy.url("")])), 0);
     assert_eq!(pages(&proxy), 6);
 }
+
+#[test]
+fn a_recrawl_requests_the_page_of_another_site_that_a_seed_leads_to() {
+    let (proxy, changed) = server(|path, _, changed| match path {
+        "http://old.example/" | "http://older.example/" => leads("http://parked.test/lander"),
+        "http://parked.test/lander" => article(if changed { 2 } else { 1 }),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let seeds = ["http://old.example/", "http://older.example/"].map(str::to_owned);
+    let landers = || proxy.asked().iter().filter(|url| url.ends_with("/lander")).count();
+    let flags = ["--proxy", &proxy.url("")];
+    assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
+    assert_eq!((landers(), bench.exported()), (1, vec!["http://parked.test/lander".to_owned()]));
+    assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
+    assert_eq!(landers(), 1);
+    changed.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&seeds, &[&flags[..], &["--recrawl"]].concat())), 0);
+    assert_eq!((landers(), bench.exported()), (2, vec!["http://parked.test/lander".to_owned()]));
+    let line = bench
+        .log("events.jsonl")
+        .into_iter()
+        .filter(|e| e["url"] == "http://parked.test/lander")
+        .count();
+    assert_eq!(line, 2, "kept, and changed");
+}

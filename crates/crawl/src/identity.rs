@@ -133,8 +133,15 @@ struct Links {
 const BY_LINKS: [SkipReason; 4] =
     [SkipReason::Scope, SkipReason::Depth, SkipReason::Include, SkipReason::Exclude];
 /// Reasons that depend on [`RequestRules`]: with other headers the server may answer differently.
-const BY_REQUEST: [SkipReason; 4] =
-    [SkipReason::Http4xx, SkipReason::HttpOther, SkipReason::ContentType, SkipReason::Redirects];
+const BY_REQUEST: [SkipReason; 7] = [
+    SkipReason::Http4xx,
+    SkipReason::HttpOther,
+    SkipReason::ContentType,
+    SkipReason::Redirects,
+    SkipReason::Encoding,
+    SkipReason::Charset,
+    SkipReason::Noindex,
+];
 /// All reasons that may no longer apply when settings change.
 const ALL: [SkipReason; 8] = [
     SkipReason::Scope,

@@ -107,7 +107,14 @@ impl Writer {
                 self.seeds.insert(url.clone());
                 let depth = from.depth;
                 let page = Entry::page(url.clone(), depth).from_page(&from.url);
-                return Ok(self.push_target(&from.url, Entry { hops, ..page })?
+                let page = Entry { hops, ..page };
+                // The rules admit it only here.
+                let is_recrawl = self.committer.look.on && !self.committer.look.due;
+                let is_queued_again = is_recrawl
+                    && self.committer.seeds.retry(url.as_str())
+                    && self.frontier.push_again(page.clone())?;
+                return Ok(is_queued_again
+                    || self.push_target(&from.url, page)?
                     || self.committer.store().id_of(url.as_str().as_bytes())?.is_some()
                     || self.frontier.is_waiting(url.as_str())?);
             }
