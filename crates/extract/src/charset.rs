@@ -44,7 +44,8 @@ impl CharsetSource {
 ///
 /// The order follows the HTML standard (section 13.2.3: BOM, header, meta prescan, detection) with one exception.
 /// UTF-8 with non-ASCII bytes overrides a declared legacy charset if at most 1 in 50 of them is invalid: pages
-/// declare one and are served as UTF-8. `gb2312` and `gbk` are decoded as GB18030.
+/// declare one and are served as UTF-8. `gb2312` and `gbk` are decoded as GB18030. The returned encoding is the
+/// declared one, for queries of links.
 ///
 /// # Complexity
 /// Linear; the detector runs only if everything else is missing.
@@ -69,8 +70,7 @@ pub(crate) fn decode<'a>(
     }
     let header = content_type.and_then(charset_parameter).map(|e| (e, CharsetSource::Header));
     let meta = || prescan(body).map(|encoding| (encoding, CharsetSource::Meta));
-    let declared = header.or_else(meta).map(|(encoding, source)| (widen(encoding), source));
-    let (encoding, source) = match declared {
+    let (encoding, source) = match header.or_else(meta) {
         // The page declares UTF-8, but more than 1 in 10 non-ASCII bytes is invalid: it is in another charset.
         Some((encoding, _)) if encoding == UTF_8 && !mostly_utf8(body) => {
             (detect(body), CharsetSource::Detected)
@@ -79,9 +79,16 @@ pub(crate) fn decode<'a>(
         None if body.is_ascii() => (WINDOWS_1252, CharsetSource::Detected),
         None => (detect(body), CharsetSource::Detected),
     };
-    (encoding.decode_without_bom_handling(body).0, encoding, source)
+    (widen(encoding).decode_without_bom_handling(body).0, encoding, source)
 }
 
+/// Returns the name of the charset that a page was decoded from.
+pub(crate) fn name_of(encoding: &'static Encoding) -> &'static str {
+    widen(encoding).name()
+}
+
+/// Returns the superset of an encoding that decodes its pages. Queries are encoded in the encoding itself: `€` is one
+/// byte in GBK and two in GB18030 (WHATWG Encoding, section 10.2.2).
 fn widen(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == GBK { GB18030 } else { encoding }
 }
@@ -89,7 +96,7 @@ fn widen(encoding: &'static Encoding) -> &'static Encoding {
 fn detect(body: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(body, true);
-    widen(detector.guess(None, Utf8Detection::Allow))
+    detector.guess(None, Utf8Detection::Allow)
 }
 
 /// Minimum number of valid non-ASCII bytes that identify UTF-8, and of valid ones per invalid one.
@@ -289,7 +296,8 @@ mod tests {
         let page = |meta: &str| format!("<html><head>{meta}</head><body>{CHINESE}</body>");
         let gbk = GBK.encode(&page("<meta charset=gb2312>")).0.into_owned();
         let (text, encoding, source) = decode(&gbk, None);
-        assert_eq!((encoding, source), (GB18030, CharsetSource::Meta));
+        assert_eq!((encoding, source), (GBK, CharsetSource::Meta));
+        assert_eq!(name_of(encoding), "gb18030");
         assert!(text.contains(CHINESE));
 
         let bare = GBK.encode(&page("")).0.into_owned();

@@ -6,7 +6,7 @@ use url::Url;
 use crate::addresses::{join, join_in};
 use crate::block_evidence::Witness;
 use crate::blocks;
-use crate::charset::{CharsetSource, decode};
+use crate::charset::{CharsetSource, decode, name_of};
 use crate::code_rows::join_rows_of_code;
 use crate::common_names::deny_common_names;
 use crate::content::{Chosen, choose, choose_by, vote};
@@ -132,7 +132,7 @@ fn read(
         page_type,
         confidence,
         content_type: media_type(content_type),
-        charset: encoding.name(),
+        charset: name_of(encoding),
         charset_source,
         truncated,
         ..document
@@ -198,7 +198,7 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     let content_type = media_type(content_type);
     Document {
         title,
-        charset: encoding.name(),
+        charset: name_of(encoding),
         charset_source,
         truncated,
         content_type,
@@ -401,7 +401,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         robots: RobotsMeta::default(),
         reservations: Vec::new(),
         refresh: None,
-        charset: encoding.name(),
+        charset: name_of(encoding),
         charset_source,
         page_type: PageType::Other,
         confidence: 1.0,

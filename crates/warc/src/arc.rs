@@ -14,12 +14,18 @@ pub(crate) fn begins_file(line: &str) -> bool {
 pub(crate) fn headers(line: &str) -> Option<Headers> {
     let fields: Vec<&str> = line.split(' ').collect();
     let length: u64 = fields.last()?.parse().ok()?;
-    // The date is the last field of 12 to 17 digits that has an address before it and a type after it.
-    let is_date = |at: &usize| {
-        let date = fields.get(*at).copied().unwrap_or_default();
-        (12..=17).contains(&date.len()) && date.bytes().all(|byte| byte.is_ascii_digit())
+    // The date is the last field of 12 to 17 digits, or 8 directly after an IP address, that has an address before it
+    // and a type after it.
+    let digits = |at: usize| {
+        let field = fields.get(at).copied().unwrap_or_default();
+        field.bytes().all(|byte| byte.is_ascii_digit()).then_some(field.len())
     };
-    let date = (2..fields.len().checked_sub(2)?).rev().find(is_date)?;
+    let has_ip =
+        |at: usize| fields.get(at - 1).is_some_and(|ip| ip.parse::<std::net::IpAddr>().is_ok());
+    let candidates = || (2..fields.len().saturating_sub(2)).rev();
+    let date = candidates()
+        .find(|at| digits(*at).is_some_and(|length| (12..=17).contains(&length)))
+        .or_else(|| candidates().find(|at| digits(*at) == Some(8) && has_ip(*at)))?;
     let url = fields.get(..date - 1)?.join(" ");
     let (ip, content_type) = (*fields.get(date - 1)?, *fields.get(date + 1)?);
     if !url.contains(':') || !ip.contains(['.', ':']) {
@@ -67,7 +73,10 @@ mod tests {
         assert_eq!(value(two, "content-type").unwrap(), "text/html");
         assert_eq!(value(two, "content-length").unwrap(), "202");
         assert!(begins_file("filedesc://a.arc 0.0.0.0 19960923142103 text/plain 76"));
+        let short = "http://a.example/ 10.0.0.1 20080430 text/html 120";
+        assert_eq!(value(short, "warc-date").unwrap(), "20080430");
         for line in [
+            "http://a.example/ - 20080430 text/html 120",
             "",
             "http://a.example/",
             "one two three 4",

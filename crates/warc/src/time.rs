@@ -28,8 +28,9 @@ pub fn parse_date(text: &str) -> Option<SystemTime> {
         let seconds = u64::try_from(time.unix_timestamp()).ok()?;
         return Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
     }
-    let end = text.find(['.', 'Z', '+']).unwrap_or(text.len());
-    let digits: String = text.get(..end)?.chars().filter(|c| !"-:T ".contains(*c)).collect();
+    let (text, offset) = split_offset(text);
+    let end = text.find(['.', ',', 'Z', 'z']).unwrap_or(text.len());
+    let digits: String = text.get(..end)?.chars().filter(|c| !"-:Tt ".contains(*c)).collect();
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -46,8 +47,28 @@ pub fn parse_date(text: &str) -> Option<SystemTime> {
     let date = time::Date::from_calendar_date(year, month, part(date, 6..8)?).ok()?;
     let time =
         time::Time::from_hms(part(time, 0..2)?, part(time, 2..4)?, part(time, 4..6)?).ok()?;
-    let seconds = date.with_time(time).assume_utc().unix_timestamp();
+    let seconds = date.with_time(time).assume_utc().unix_timestamp() - offset;
     Some(SystemTime::UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).ok()?))
+}
+
+/// Length of a date with day, which has no offset.
+const DAY: usize = "2016-09-19".len();
+
+/// Splits `+02:00`, `+0200` or `-05` from a time. Returns it in seconds.
+fn split_offset(text: &str) -> (&str, i64) {
+    let split = || {
+        let at = text.rfind(['+', '-']).filter(|at| *at > DAY)?;
+        let (time, offset) = text.split_at(at);
+        let digits: String = offset.get(1..)?.chars().filter(|c| *c != ':').collect();
+        if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let hours: i64 = digits.get(..2)?.parse().ok()?;
+        let minutes: i64 = digits.get(2..)?.parse().unwrap_or(0);
+        let seconds = (hours * 60 + minutes) * 60;
+        Some((time, if offset.starts_with('-') { -seconds } else { seconds }))
+    };
+    split().unwrap_or((text, 0))
 }
 
 #[cfg(test)]
@@ -64,6 +85,10 @@ mod tests {
             ("2016-09-19T17:20:24Z", "2016-09-19T17:20:24Z"),
             ("2016-09-19T17:20:24.123456789Z", "2016-09-19T17:20:24Z"),
             ("2016-09-19T19:20:24+02:00", "2016-09-19T17:20:24Z"),
+            ("2016-09-19T19:20+02:00", "2016-09-19T17:20:00Z"),
+            ("2016-09-19 19:20:24+0200", "2016-09-19T17:20:24Z"),
+            ("2016-09-19T12:20-05", "2016-09-19T17:20:00Z"),
+            ("2016-09-19T12:50:24.5-04:30", "2016-09-19T17:20:24Z"),
             ("2016-09-19T17:20:24", "2016-09-19T17:20:24Z"),
             ("20160919172024", "2016-09-19T17:20:24Z"),
             ("201609191720", "2016-09-19T17:20:00Z"),

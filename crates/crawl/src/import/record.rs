@@ -154,7 +154,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     };
     // A slice of the block, not a copy.
     let raw = block.slice(block.len().saturating_sub(raw.len())..);
-    if status != 200 {
+    if !matches!(status, 200 | 203) {
         return refused(SkipReason::HttpOther, format!("status {status}"));
     }
     let header = |name: &str| {
@@ -188,19 +188,32 @@ pub fn of_resource(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Res
     Response::stored(url.clone(), 200, headers, body)
 }
 
-/// Undoes chunked transfer coding, which some crawlers leave in their records.
+/// Bytes of the line with the size of a chunk that was cut.
+const MAX_CUT_SIZE: usize = 16;
+
+/// Undoes chunked transfer coding, which some crawlers leave in their records. A record may be cut anywhere: then the
+/// result is what came before. Returns `None` if the body does not begin with a chunk.
 fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {
-        let end = rest.iter().position(|&b| b == b'\n')?;
+        let Some(end) = rest.iter().position(|&b| b == b'\n') else {
+            return (!body.is_empty() && rest.len() <= MAX_CUT_SIZE).then_some(body);
+        };
         let line = std::str::from_utf8(rest.get(..end)?).ok()?;
         let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
         rest = rest.get(end + 1..)?;
         if size == 0 {
             return Some(body);
         }
-        body.extend_from_slice(rest.get(..size)?);
+        let Some(chunk) = rest.get(..size) else {
+            body.extend_from_slice(rest);
+            return line.ends_with('\r').then_some(body);
+        };
+        body.extend_from_slice(chunk);
         rest = rest.get(size..)?;
+        if matches!(rest, [] | [b'\r']) {
+            return Some(body);
+        }
         rest = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"))?;
     }
 }
@@ -210,9 +223,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_joined_and_cut_ones_refused() {
+    fn chunks_are_joined_and_a_cut_one_has_what_came() {
         assert_eq!(dechunk(b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap(), b"abcde");
-        assert_eq!(dechunk(b"3\r\nab"), None);
+        assert_eq!(dechunk(b"3\r\nab").unwrap(), b"ab");
         assert_eq!(dechunk(b"zz\r\n"), None);
+        let whole = b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
+        for length in 4..whole.len() {
+            let cut = dechunk(&whole[..length]).unwrap();
+            assert!(b"abcde".starts_with(&cut[..]), "{length}: {cut:?}");
+        }
+        // The header declares chunks, and the body has none.
+        assert_eq!(dechunk(b"<p>page\n"), None);
+        assert_eq!(dechunk(b"2024\nwas a year"), None);
     }
 }

@@ -540,6 +540,19 @@ fn reservations_of_a_page_are_recorded_once() {
     assert!(read("<meta name=tdm-reservation content=0><p>text").reservations.is_empty());
 }
 
+/// WHATWG Encoding, section 10.2.2.
+#[test]
+fn the_euro_sign_in_a_query_is_one_byte_on_a_page_in_gbk() {
+    let base = Url::parse("http://a.example/").unwrap();
+    for (label, query) in [("gbk", "q=%80"), ("gb2312", "q=%80"), ("gb18030", "q=%A2%E3")] {
+        let page = format!("<meta charset={label}><p>\u{4eca}\u{5929}<a href='/?q=\u{20ac}'>x</a>");
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+        let document = links(&base, None, &encoding.encode(&page).0, &Limits::default());
+        assert_eq!(document.links[0].url.query(), Some(query), "{label}");
+        assert_eq!(document.charset, "gb18030");
+    }
+}
+
 #[test]
 fn the_target_of_a_late_refresh_is_a_link() {
     let html = "<meta http-equiv=refresh content='15;url=/next'><a href=/a>x</a>";
