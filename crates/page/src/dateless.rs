@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::difference::{changing, is_number, of_dates};
 use crate::evidence::HASH;
+use crate::glued::{pieces_of_date, pieces_of_url};
 
 /// Maximum length of such a text in bytes. A page with more has something to say.
 const MAX_TEXT: usize = 8 << 10;
@@ -105,9 +106,8 @@ fn numbers_of(url: &Url) -> HashSet<String> {
     let mut numbers = HashSet::new();
     for text in [url.path(), url.query().unwrap_or_default()] {
         for_each_word(&percent_decoded(text), |word| {
-            if is_number(word) {
-                numbers.insert(unpadded(word).to_owned());
-            }
+            let numbered = pieces_of_date(word).into_iter().filter(|piece| is_number(piece));
+            numbers.extend(numbered.map(|piece| unpadded(piece).to_owned()));
         });
     }
     numbers
@@ -223,11 +223,11 @@ impl Undated {
     fn undated(&self, url: &Url) -> String {
         let text = percent_decoded(url.as_str());
         let mut has_year = false;
-        for_each_word(&text, |word| {
+        for_each_piece(&text, |word| {
             has_year |= word.len() >= YEAR_DIGITS && is_number(word) && self.is_of_url(word);
         });
         let mut out = String::new();
-        for_each_word(&text, |word| {
+        for_each_piece(&text, |word| {
             let is_small = || word.parse::<u32>().is_ok_and(|number| number <= LAST_WEEK);
             let varies = match is_number(word) {
                 true => self.is_of_url(word) || has_year && is_small(),
@@ -266,19 +266,26 @@ impl Undated {
 
 fn words_of(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for_each_word(line, |word| words.push(word.to_owned()));
+    for_each_piece(line, |word| words.push(word.to_owned()));
     words
+}
+
+/// Visits the words of a text, and the pieces of those that are dates.
+fn for_each_piece(text: &str, mut visit: impl FnMut(&str)) {
+    for_each_word(text, |word| pieces_of_date(word).into_iter().for_each(&mut visit));
 }
 
 /// Returns the words of a URL without numbers and names of months and days, and whether it had any.
 fn undated(url: &Url) -> (String, bool) {
     let (mut out, mut dated) = (String::new(), false);
     for_each_word(&percent_decoded(url.as_str()), |word| {
-        if is_number(word) || changing(&[word]).contains(&true) {
-            dated = true;
-        } else {
-            out.push_str(word);
-            out.push(' ');
+        for piece in pieces_of_url(word) {
+            if is_number(piece) || changing(&[piece]).contains(&true) {
+                dated = true;
+            } else {
+                out.push_str(piece);
+                out.push(' ');
+            }
         }
     });
     (out, dated)
@@ -364,6 +371,32 @@ mod tests {
     }
 
     #[test]
+    fn quarters_and_weeks_beside_a_year_are_dates() {
+        let period = |year: u32, number: u32, form: &dyn Fn(u32, u32) -> String, name: &str| {
+            let (before, after) = (form(year, number - 1), form(year, number + 1));
+            let page = format!(
+                "<title>{name}{number} {year}</title><h1>{name}{number} {year}</h1><p>There are no events.</p>\
+                 <a href=/c/{before}>before</a> <a href=/c/{after}>after</a>"
+            );
+            list(&format!("/c/{}", form(year, number)), &page)
+        };
+        for (name, form) in [
+            ("Q", &(|year, number| format!("{year}Q{number}")) as &dyn Fn(u32, u32) -> String),
+            ("Quarter ", &|year, number| format!("{year}-Q{number}")),
+            ("Week ", &|year, number| format!("{year}-W{number:02}")),
+            ("W", &|year, number| format!("{year}w{number}")),
+        ] {
+            let first = period(2031, 2, form, name);
+            assert!(first.is_some(), "{name}");
+            assert_eq!(first, period(1987, 3, form, name), "{name}");
+        }
+        let model = |name: &str| list("/c/2031Q2", &format!("<h1>Q2 2031</h1><p>{name}</p>"));
+        for (one, other) in [("mp3", "mp4"), ("h264", "h265"), ("covid19", "covid20")] {
+            assert_ne!(model(one), model(other));
+        }
+    }
+
+    #[test]
     fn months_as_numbers_are_dates() {
         let month = |year: u32, month: u32, (space, padded): (&str, bool), more: &str| {
             let at = year * 12 + month - 1;
@@ -411,8 +444,21 @@ mod tests {
         };
         let first = hash("/events/2031/07/?view=month");
         assert!(first.is_some());
-        for same in ["/events/2031/07/03?view=month", "/events/july-2031?view=month"] {
+        for same in [
+            "/events/2031/07/03?view=month",
+            "/events/july-2031?view=month",
+            "/events/jul2031?view=month",
+        ] {
             assert_eq!(hash(same), first, "{same}");
+        }
+        for (one, other) in [
+            ("/q/2031Q3", "/q/2030Q4"),
+            ("/q/2031-Q3", "/q/2030-Q4"),
+            ("/w/2031-W07", "/w/2030-W52"),
+            ("/c/y2031m07", "/c/y2030m11"),
+            ("/c/next12", "/c/next2"),
+        ] {
+            assert!(hash(one).is_some() && hash(one) == hash(other), "{one} {other}");
         }
         assert_ne!(hash("/events/2031/07/?view=day-list"), first);
         assert_eq!(hash("/events?view=all"), None);

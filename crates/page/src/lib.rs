@@ -7,6 +7,7 @@ mod dateless;
 pub mod difference;
 mod evidence;
 mod examples;
+mod glued;
 mod kind;
 #[cfg(feature = "texts")]
 pub mod sites;
