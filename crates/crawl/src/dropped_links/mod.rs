@@ -2,7 +2,7 @@
 
 mod sources;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
 use hapax_frontier::Frontier;
@@ -61,9 +61,14 @@ pub(crate) struct Dropped {
     pub(crate) links: HashSet<UrlKey>,
     pub(crate) read: Option<Instant>,
     pub(crate) warnings: u64,
+    /// Other hosts whose pages have links that rules about the URLs of a site exclude, by site.
+    pub(crate) excluding: HashMap<String, BTreeSet<String>>,
     /// Sitemaps that this run has requested again.
     pub(crate) requested: BTreeMap<String, Requested>,
 }
+
+/// Maximum number of sites of [`Dropped::excluding`], and of hosts for each.
+pub(crate) const MAX_EXCLUDING: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requested {

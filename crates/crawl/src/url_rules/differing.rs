@@ -14,6 +14,8 @@ pub(super) struct Differing {
     pub(super) parts: Vec<Part>,
     /// Parts that contain the whole difference: larger or smaller ones than those in `parts`.
     pub(super) each: Vec<Part>,
+    /// Whether the first URL's folder is the other one's with more folders before or behind it.
+    pub(super) grows: bool,
 }
 
 impl Address {
@@ -68,6 +70,11 @@ impl Address {
         } else {
             return None;
         }
+        let [own, others] = [self.folders(), other.folders()];
+        found.grows = found.parts == [Part::Folder]
+            && !others.is_empty()
+            && own.len() > others.len()
+            && (own.starts_with(others) || own.ends_with(others));
         if !same_length && shared > 0 && found.parts == [Part::Folder] {
             found.each.push(self.tail(shared));
         }
@@ -84,6 +91,10 @@ impl Address {
             parts.push(Part::Order);
         }
         (parts.len() <= MAX_DIFFERING && !parts.is_empty()).then_some(found)
+    }
+
+    fn folders(&self) -> &[String] {
+        self.segments.split_last().map_or(&[], |(_, folders)| folders)
     }
 
     /// Returns whether both URLs have the same script, on one host, and another path behind it.
@@ -216,7 +227,7 @@ mod tests {
                 parts
             };
             proptest::prop_assert_eq!(sorted(&parts), sorted(&two.differing(&one)));
-            let Some(Differing { parts, each }) = parts else { return Ok(()) };
+            let Some(Differing { parts, each, .. }) = parts else { return Ok(()) };
             for single in each {
                 // Another parameter order is not part of the difference.
                 let drops = |part: &Part| *part == single || *part == Part::Order;

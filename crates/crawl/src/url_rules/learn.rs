@@ -1,6 +1,6 @@
 //! Evidence from duplicates and kept pages: which parts of a site's URLs matter.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use hapax_page::HASH;
@@ -10,6 +10,7 @@ use url::Url;
 use super::differing::Differing;
 use super::facets::Facets;
 use super::parts::{Address, Part, without_word, words_of};
+use super::places::Places;
 use super::rows::{OfHost, Rows};
 use super::versions::Versions;
 use crate::patterns::FIRST_SAMPLE;
@@ -26,6 +27,9 @@ const OF_FEW: u32 = 16;
 /// Required number of different values of a host, a part of the path, or parts that only differ together. A trap has
 /// a new value in each URL; a print version or a mirror has one.
 const VALUES: usize = 8;
+/// Required number of different folders if the path grows: links go on below the folder of the page, or below the page.
+const VALUES_OF_GROWING: usize = 4;
+const VALUES_BELOW_PAGES: usize = 2;
 /// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
@@ -47,12 +51,15 @@ pub(crate) struct Evidence {
     /// Kept pages of the name and most words of another kept page that differ from it in this part only.
     #[serde(default)]
     pub(crate) versions: u32,
+    /// Hashes of the filters of a list, if they are not the names of parameters.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) filters: BTreeSet<u64>,
     /// Kept pages of the duplicates, at most [`KEPT_PAGES`].
     #[serde(skip)]
-    kept: Vec<u64>,
+    pub(super) kept: Vec<u64>,
     /// Values of the part in the duplicates, at most [`VALUES`].
     #[serde(skip)]
-    values: Vec<u64>,
+    pub(super) values: Vec<u64>,
 }
 
 impl Evidence {
@@ -75,10 +82,10 @@ impl Evidence {
         self.values.len() >= VALUES && self.alone >= needed
     }
 
-    fn suffices(&self, part: &Part) -> bool {
+    fn suffices(&self, part: &Part, values: usize) -> bool {
         let few = self.kept.len() < KEPT_PAGES;
         let in_path = part.is_in_path();
-        if (in_path || *part == Part::Host) && self.values.len() < VALUES {
+        if (in_path || *part == Part::Host) && self.values.len() < values {
             return false;
         }
         let needed = |least: u32| if few { least.max(OF_FEW) } else { least };
@@ -109,7 +116,7 @@ pub(super) struct Learning {
     rows: Rows,
 }
 
-fn hash(texts: &[&str]) -> u64 {
+pub(super) fn hash(texts: &[&str]) -> u64 {
     let mut bytes = Vec::new();
     for text in texts {
         bytes.extend(text.as_bytes());
@@ -144,13 +151,15 @@ impl Learning {
         kept: u64,
     ) -> Vec<(Part, Evidence)> {
         let mut learnt = Vec::new();
+        let values = self.required_values(address, differing);
         let parts = differing.parts.iter().map(|part| (part, differing.parts.len() == 1));
         for (part, alone) in parts.chain(differing.each.iter().map(|part| (part, true))) {
             let evidence = self.evidence.entry(part.clone()).or_default();
             let count = if alone { &mut evidence.alone } else { &mut evidence.together };
             *count = count.saturating_add(1);
             evidence.add(kept, hash(&[&address.value(part)]));
-            if evidence.suffices(part) {
+            let values = if *part == Part::Folder { values } else { VALUES };
+            if evidence.suffices(part, values) {
                 learnt.push((part.clone(), evidence.clone()));
             }
         }
@@ -158,6 +167,24 @@ impl Learning {
             learnt = self.parts_together(address, differing, kept);
         }
         learnt
+    }
+
+    /// Returns the required number of different values of a part of the path.
+    fn required_values(&self, address: &Address, differing: &Differing) -> usize {
+        if differing.parts != [Part::Folder] {
+            return VALUES;
+        }
+        // The page may be at `/p7` and `/p3/p7`, where `/p3` is another page.
+        let names = address.segments.iter().rev().skip(1);
+        let is_page = |name: &String| {
+            let key = hash(&["folder", &address.host, name, &address.query()]);
+            !name.is_empty() && self.values.contains_key(&key)
+        };
+        match names.take(1).any(is_page) {
+            true => VALUES_BELOW_PAGES,
+            false if differing.grows => VALUES_OF_GROWING,
+            false => VALUES,
+        }
     }
 
     /// Returns whether a page differs from the kept one in a part with few values, such as the version of a manual: a twin
@@ -223,11 +250,15 @@ impl Learning {
         learnt
     }
 
-    /// Adds a page as evidence about combined filters; `is_new` means that it has unique text. Returns the evidence for a
-    /// rule if there is enough.
-    pub(super) fn facets(&mut self, address: &Address, is_new: bool) -> Option<(Part, Evidence)> {
-        let (part, pages) = self.facets.add(address, is_new, hash)?;
-        Some((part, Evidence { alone: pages, ..Evidence::default() }))
+    /// Adds a page as evidence about combined filters; `is_new` means that it has unique text. Returns the evidence for
+    /// rules if there is enough.
+    pub(super) fn facets(&mut self, address: &Address, is_new: bool) -> Vec<(Part, Evidence)> {
+        self.facets.add(address, is_new, hash)
+    }
+
+    /// Returns whether the filters of a page may be those of a list.
+    pub(super) fn may_combine(&self, address: &Address) -> bool {
+        self.facets.may_combine(address)
     }
 
     /// Counts a further link to a known URL, or a version to which several pages link: it is not random then.
@@ -347,22 +378,25 @@ pub(crate) struct Rule {
     left_out: u64,
     /// Value of `left_out` at which the next sample is due.
     due: u64,
+    #[serde(default)]
+    pub(super) places: Places,
 }
 
 impl Rule {
-    pub(super) const fn new(evidence: Evidence) -> Self {
-        Self { evidence, left_out: 0, due: FIRST_SAMPLE }
+    pub(super) fn new(evidence: Evidence) -> Self {
+        Self { evidence, left_out: 0, due: FIRST_SAMPLE, places: Places::default() }
     }
 
     /// Counts an excluded URL. Returns whether a sample is due.
-    pub(super) const fn leave_out(&mut self) -> bool {
+    pub(super) fn leave_out(&mut self, address: &Address, part: &Part) -> bool {
         self.left_out += 1;
-        self.left_out >= self.due
+        self.left_out >= self.due || self.places.needs_sample(address, part)
     }
 
     /// Records a sample: the next one is due at twice the number of excluded URLs, of whole URLs at one and a half times. A
     /// sample of several rules counts for those that are at least halfway to the next one.
-    pub(super) fn sampled(&mut self, part: &Part) {
+    pub(super) fn sampled(&mut self, address: &Address, part: &Part) {
+        self.places.sampled(address, part);
         if 2 * self.left_out >= self.due {
             let last = self.left_out.max(FIRST_SAMPLE);
             self.due = last + if matches!(part, Part::Whole { .. }) { last / 2 } else { last };
@@ -427,6 +461,25 @@ mod tests {
             found,
             ["segment 1 of the path, below /", "word 2 of segment 2 of the path, below /*/"]
         );
+    }
+
+    #[test]
+    fn paths_that_grow_below_pages_or_folders_are_learnt_early() {
+        let number = |kept: &[String], url: &dyn Fn(usize) -> String| {
+            (1..600).find(|count| !learnt(kept, (0..*count).map(url)).is_empty())
+        };
+        let pages: Vec<String> = (0..30).map(|id| format!("http://a.example/p{id}")).collect();
+        let below_pages = |n: usize| format!("http://a.example/p{}/p{}", n / 30, n % 30);
+        assert_eq!(number(&pages, &below_pages), Some(31));
+        let browse: Vec<String> = (0..30).map(|id| format!("http://a.example/b/p{id}")).collect();
+        let below_folder = |n: usize| {
+            let folder = ["c/b", "d/b", "b/b", "b/c", "b/d"][n / 30 % 5];
+            format!("http://a.example/{folder}/p{}", n % 30)
+        };
+        assert_eq!(number(&browse, &below_folder), Some(91));
+        // The print versions of three folders.
+        let print = |n: usize| format!("http://a.example/print{}/p{}", n / 30 % 3, n % 30);
+        assert_eq!(number(&pages, &print), None);
     }
 
     #[test]

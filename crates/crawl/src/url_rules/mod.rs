@@ -16,6 +16,7 @@ mod differing;
 mod facets;
 mod learn;
 mod parts;
+mod places;
 mod rows;
 mod versions;
 
@@ -27,9 +28,11 @@ use hapax_frontier::Frontier;
 use hapax_url::registrable_site;
 use url::Url;
 
+use self::facets::MAX_FILTERS;
 use self::learn::{Evidence, Learning, Rule, SiteRules};
 use self::parts::Address;
 pub(crate) use self::parts::Part;
+use self::places::{drops, sampled_in_vain, withdraw};
 pub(crate) use self::rows::OfHost;
 use crate::error::Result;
 use crate::patterns::LeftOut;
@@ -136,7 +139,7 @@ impl UrlRules {
         }
         let Some(address) = Address::of(url) else { return Ok(false) };
         let (identity, dropped) = match self.reading().rules.get(&address.site) {
-            Some(rules) => address.without(|part| applies(part) && rules.contains_key(part)),
+            Some(rules) => address.without(|part| applies(part) && drops(rules, &address, part)),
             None => return Ok(false),
         };
         let Some(first) = frontier.note_of(&identity, FIRST)?.filter(|first| !first.is_empty())
@@ -150,7 +153,7 @@ impl UrlRules {
         if frontier.note_of(url.as_str(), SAMPLE)?.is_some() {
             return Ok(false);
         }
-        let is_sample = self.writing().is_sample(&address.site, &dropped, url);
+        let is_sample = self.writing().is_sample(&address, &dropped, url);
         if is_sample {
             frontier.note(url.as_str(), SAMPLE, b"1".to_vec());
         }
@@ -196,8 +199,9 @@ impl UrlRules {
                 && let Some(address) = Address::of(&url)
             {
                 let rules = state.rules.get(&address.site);
-                let drops = |part: &Part| rules.is_some_and(|rules| rules.contains_key(part));
-                if address.without(drops).1.is_empty() {
+                let excludes =
+                    |part: &Part| rules.is_some_and(|rules| drops(rules, &address, part));
+                if address.without(excludes).1.is_empty() {
                     sites.insert(address.site, url);
                 }
             }
@@ -223,7 +227,7 @@ impl UrlRules {
         if let Some(rules) = state.rules.get(&address.site) {
             // What remains may differ in the order of parameters.
             for address in [&mut address, &mut other] {
-                address.simplify(|part| rules.contains_key(part));
+                simplify(address, rules);
             }
         }
         if address.site != other.site {
@@ -240,16 +244,15 @@ impl UrlRules {
         {
             let whole = Part::Whole { host };
             if !state.rules.get(&site).is_some_and(|rules| rules.contains_key(&whole)) {
-                state.add_rules(frontier, &site, vec![(whole, evidence)], (&other, kept.0))?;
+                state.add_rules(frontier, &address, vec![(whole, evidence)], (&other, kept.0))?;
                 self.any.store(true, Relaxed);
                 return Ok(());
             }
         }
         let facets = state.learn(&site, |learning| learning.facets(&address, false));
-        if let Some(learnt) = facets
-            && !state.rules.get(&site).is_some_and(|rules| rules.contains_key(&learnt.0))
-        {
-            state.add_rules(frontier, &site, vec![learnt], (&other, kept.0))?;
+        let rules = state.rules.get(&site);
+        if facets.iter().any(|learnt| is_news(rules, learnt)) {
+            state.add_rules(frontier, &address, facets, (&other, kept.0))?;
             self.any.store(true, Relaxed);
             return Ok(());
         }
@@ -260,8 +263,8 @@ impl UrlRules {
             };
         };
         if let Some(rules) = state.rules.get(&address.site) {
-            differing.parts.retain(|part| !rules.contains_key(part));
-            if differing.each.iter().any(|part| rules.contains_key(part)) {
+            differing.parts.retain(|part| !drops(rules, &address, part));
+            if differing.each.iter().any(|part| drops(rules, &address, part)) {
                 differing.parts.clear();
             }
         }
@@ -277,7 +280,7 @@ impl UrlRules {
                 None => Ok(()),
             };
         }
-        state.add_rules(frontier, &site, learnt, (&other, kept.0))?;
+        state.add_rules(frontier, &address, learnt, (&other, kept.0))?;
         self.any.store(true, Relaxed);
         Ok(())
     }
@@ -293,7 +296,7 @@ impl UrlRules {
         let Some(address) = Address::of(url) else { return Ok(()) };
         let state = self.reading();
         let Some(rules) = state.rules.get(&address.site) else { return Ok(()) };
-        let (identity, _) = address.without(|part| rules.contains_key(part));
+        let (identity, _) = address.without(|part| drops(rules, &address, part));
         if frontier.note_of(&identity, FIRST)?.is_some_and(|first| first == url.as_str().as_bytes())
         {
             frontier.note(&identity, FIRST, Vec::new());
@@ -338,14 +341,14 @@ impl UrlRules {
             .collect();
         let mut contradicted = Vec::new();
         if let Some(rules) = state.rules.get_mut(&address.site) {
-            let (identity, dropped) = address.without(|part| rules.contains_key(part));
+            let (identity, dropped) = address.without(|part| drops(rules, &address, part));
             let first = frontier.note_of(&identity, FIRST)?.unwrap_or_default();
             let first = std::str::from_utf8(&first).unwrap_or_default();
             if first != url.as_str() && is_page(first) {
                 // Versions of a page do not contradict a rule that versions led to.
-                let is_version = others
-                    .iter()
-                    .any(|(other, _)| other.without(|part| rules.contains_key(part)).0 == identity);
+                let is_version = others.iter().any(|(other, _)| {
+                    other.without(|part| drops(rules, other, part)).0 == identity
+                });
                 let by_versions =
                     |part: &Part| rules.get(part).is_some_and(|rule| rule.evidence.versions > 0);
                 contradicted = dropped;
@@ -354,19 +357,17 @@ impl UrlRules {
                     part => !(is_version && by_versions(part)),
                 });
             } else {
+                if first != url.as_str() {
+                    sampled_in_vain(rules, &address, &dropped);
+                }
                 frontier.note(&identity, FIRST, url.as_str().into());
             }
-            for part in &contradicted {
-                tracing::info!("{}: rule removed, {part} changes the page {url}", address.site);
-                rules.remove(part);
-            }
+            contradicted = withdraw(rules, &address, contradicted);
             if !contradicted.is_empty() {
                 remember(frontier, &address.site, rules);
             }
-            address.simplify(|part| rules.contains_key(part));
-            for (other, _) in &mut others {
-                other.simplify(|part| rules.contains_key(part));
-            }
+            simplify(&mut address, rules);
+            others.iter_mut().for_each(|(other, _)| simplify(other, rules));
         }
         // Of several pages the first whose URL can be compared part by part.
         let version =
@@ -374,14 +375,14 @@ impl UrlRules {
         let is_version = version.is_some();
         let (mut differing, other) = version.unzip();
         if let (Some(found), Some(rules)) = (&mut differing, state.rules.get(&address.site)) {
-            found.parts.retain(|part| !rules.contains_key(part));
-            if found.each.iter().any(|part| rules.contains_key(part)) {
+            found.parts.retain(|part| !drops(rules, &address, part));
+            if found.each.iter().any(|part| drops(rules, &address, part)) {
                 found.parts.clear();
             }
         }
         let differing = differing.filter(|found| !found.parts.is_empty());
         state.sees_versions |= is_version;
-        let learnt = state.learn(&address.site, |learning| {
+        let mut learnt = state.learn(&address.site, |learning| {
             contradicted.iter().for_each(|part| learning.contradicted(part));
             learning.kept(url, &address, is_version);
             let facets = learning.facets(&address, !page.combines);
@@ -393,12 +394,21 @@ impl UrlRules {
             });
             versions.unwrap_or_default().into_iter().chain(facets).collect::<Vec<_>>()
         });
+        let rules = state.rules.get(&address.site);
+        learnt.retain(|learnt| is_news(rules, learnt));
         if !learnt.is_empty() {
             let first = other.unwrap_or((&address, url));
-            state.add_rules(frontier, &address.site, learnt, first)?;
+            state.add_rules(frontier, &address, learnt, first)?;
             self.any.store(true, Relaxed);
         }
         Ok(!contradicted.is_empty())
+    }
+
+    /// Returns whether a page may be one of a list with combined filters.
+    pub(crate) fn may_combine(&self, url: &Url) -> bool {
+        let Some(address) = Address::of(url) else { return false };
+        let state = self.reading();
+        state.learning.get(&address.site).is_none_or(|learning| learning.may_combine(&address))
     }
 
     /// Returns whether kept pages of the site were versions of others, so that further links are evidence.
@@ -435,20 +445,29 @@ impl UrlRules {
 }
 
 impl State {
-    /// Adds rules of a site, and makes its kept pages the ones that are requested; `kept` is one of them.
+    /// Adds rules of a site that were learnt at this address, and makes its kept pages the ones that are requested; `kept`
+    /// is one of them.
     fn add_rules(
         &mut self,
         frontier: &dyn Frontier,
-        site: &str,
+        address: &Address,
         learnt: Vec<(Part, Evidence)>,
         kept: (&Address, &Url),
     ) -> Result<()> {
-        let rules = self.rules.entry(site.to_owned()).or_default();
+        let site = &address.site;
+        let rules = self.rules.entry(site.clone()).or_default();
         let before = rules.len();
         for (part, evidence) in learnt {
+            let filters = evidence.filters.clone();
             if rules.len() < MAX_RULES && !rules.contains_key(&part) {
                 tracing::info!("{site}: {}", reason(&part, &evidence));
-                rules.insert(part, Rule::new(evidence));
+                rules.insert(part.clone(), Rule::new(evidence));
+            }
+            if let Some(rule) = rules.get_mut(&part) {
+                if rule.evidence.filters.len() <= MAX_FILTERS {
+                    rule.evidence.filters.extend(filters);
+                }
+                rule.places.learn(address, &part);
             }
         }
         remember(frontier, site, rules);
@@ -463,20 +482,20 @@ impl State {
     }
 
     /// Counts a URL that these parts exclude. Returns whether it is a sample, which is requested.
-    fn is_sample(&mut self, site: &str, parts: &[Part], url: &Url) -> bool {
-        let Some(rules) = self.rules.get_mut(site) else { return true };
+    fn is_sample(&mut self, address: &Address, parts: &[Part], url: &Url) -> bool {
+        let Some(rules) = self.rules.get_mut(&address.site) else { return true };
         let mut is_due = false;
         for part in parts {
-            is_due |= rules.get_mut(part).is_some_and(Rule::leave_out);
+            is_due |= rules.get_mut(part).is_some_and(|rule| rule.leave_out(address, part));
         }
         if is_due {
             for part in parts {
-                rules.get_mut(part).into_iter().for_each(|rule| rule.sampled(part));
+                rules.get_mut(part).into_iter().for_each(|rule| rule.sampled(address, part));
             }
             return true;
         }
         if let Some(part) = parts.first() {
-            let key = (site.to_owned(), part.clone());
+            let key = (address.site.clone(), part.clone());
             self.left_out.entry(key).or_insert_with(|| (0, url.clone())).0 += 1;
         }
         false
@@ -503,11 +522,23 @@ impl State {
 
 /// Makes a kept page the one that is requested of its equivalent URLs, if there is none.
 fn claim(frontier: &dyn Frontier, address: &Address, url: &Url, rules: &SiteRules) -> Result<()> {
-    let (identity, _) = address.without(|part| rules.contains_key(part));
+    let (identity, _) = address.without(|part| drops(rules, address, part));
     if frontier.note_of(&identity, FIRST)?.is_none_or(|first| first.is_empty()) {
         frontier.note(&identity, FIRST, url.as_str().into());
     }
     Ok(())
+}
+
+/// Returns whether there is no rule about a part, or one about fewer filters.
+fn is_news(rules: Option<&SiteRules>, (part, evidence): &(Part, Evidence)) -> bool {
+    let rule = rules.and_then(|rules| rules.get(part));
+    rule.is_none_or(|rule| !evidence.filters.is_subset(&rule.evidence.filters))
+}
+
+/// Removes the parameters and empty segments that rules exclude.
+fn simplify(address: &mut Address, rules: &SiteRules) {
+    let own = address.clone();
+    address.simplify(|part| drops(rules, &own, part));
 }
 
 /// Says why URLs are excluded.

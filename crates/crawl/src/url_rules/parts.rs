@@ -55,7 +55,8 @@ pub(crate) enum Part {
     Parameter(String),
     /// The order of parameters.
     Order,
-    /// Two parameters or more of this host and path: filters of a list.
+    /// Two filters or more of a list at this host and path: parameters, values of one parameter (behind `?`), or names below
+    /// a folder (`**`).
     Facets { path: String },
     /// The whole URL: further URLs of this host lead to known pages.
     Whole { host: String },
@@ -105,7 +106,10 @@ impl std::fmt::Display for Part {
                 name => write!(f, "the parameter {name}"),
             },
             Self::Order => f.write_str("the order of parameters"),
-            Self::Facets { path } => write!(f, "combined parameters of {path}"),
+            Self::Facets { path } => match path.strip_suffix("**") {
+                Some(folder) => write!(f, "combined names below {folder}"),
+                None => write!(f, "combined parameters of {path}"),
+            },
             Self::Whole { host } => write!(f, "further URLs of {host}"),
         }
     }
@@ -130,7 +134,7 @@ pub(super) fn name_of(pair: &str) -> &str {
 }
 
 /// Returns whether a name is like `r81f3c`. The index of an array is no part of it: `filter[2026]`, `filter%5B2026%5D`.
-fn is_random(name: &str) -> bool {
+pub(super) fn is_random(name: &str) -> bool {
     let name = name.split(['[', '%']).next().unwrap_or_default();
     let digits = name.bytes().filter(u8::is_ascii_digit).count();
     let changes = name.as_bytes().windows(2).filter(|two| match two {
@@ -214,12 +218,6 @@ impl Address {
             false => format!("/{}", without_digits(name)),
         };
         folder.iter().map(pattern).collect()
-    }
-
-    /// Returns the part that combines filters; `None` with fewer than two parameters.
-    pub(super) fn facets(&self) -> Option<Part> {
-        let several = self.pairs.iter().filter(|pair| !pair.starts_with(';')).count() > 1;
-        several.then(|| Part::Facets { path: place_of(self) })
     }
 
     /// Returns the part of one segment.
@@ -324,6 +322,9 @@ impl Address {
         if drops(&whole) {
             return (format!("{}/**", self.host), vec![whole]);
         }
+        if let Some(found) = self.combined_segments().into_iter().find(|found| drops(&found.part)) {
+            return (found.identity, vec![found.part]);
+        }
         let mut dropped = Vec::new();
         if drops(&Part::Slashes) && self.segments.iter().any(String::is_empty) {
             let mut simple = self.clone();
@@ -362,8 +363,10 @@ impl Address {
         }
         let mut pairs: Vec<&str> = self.pairs.iter().map(String::as_str).collect();
         pairs.retain(|pair| !parts_of(pair).any(&mut drop));
-        if pairs.len() > 1 && self.facets().is_some_and(&mut drop) {
-            return (format!("{host}/{path}?**"), dropped);
+        if let Some(found) =
+            self.combined_parameters(&pairs).into_iter().find(|found| drop(found.part.clone()))
+        {
+            return (format!("{host}/{path}?**{}", found.identity), dropped);
         }
         if !pairs.is_sorted() && drop(Part::Order) {
             pairs.sort_unstable();

@@ -192,6 +192,7 @@ mod tests {
             let differing = Differing {
                 parts: vec![Part::Parameter(format!("x{}", number % 50))],
                 each: Vec::new(),
+                grows: false,
             };
             versions.add(&address(&url), &differing, |texts| {
                 texts.iter().map(|t| t.len()).sum::<usize>() as u64 + u64::from(number)

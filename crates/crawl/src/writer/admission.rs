@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use hapax_data::{SkipReason, Skipped};
 use hapax_extract::utf8_query;
 use hapax_frontier::Entry;
-use hapax_url::{Applied, host_key, normalize, url_key};
+use hapax_url::{Applied, host_key, normalize, registrable_site, url_key};
 use hapax_warc::format_time;
 use url::Url;
 
@@ -13,6 +13,7 @@ use super::Writer;
 use crate::admission::{Admission, Skip};
 use crate::admit::{Knowledge, Stage, admit};
 use crate::commit::Outcome;
+use crate::dropped_links::MAX_EXCLUDING;
 use crate::error::{Error, Result};
 use crate::page::PageWork;
 use crate::patterns::MIN_HOST_PAGES;
@@ -179,9 +180,9 @@ impl Writer {
                 if !kept.versions_of.is_empty() {
                     kept.is_linked_again = self.committer.inlinks(url.as_str())?.len() > 1;
                 }
-                // Only URLs with several parameters need it.
-                let several = url.query().is_some_and(|query| query.contains('&'));
-                kept.combines = several && self.committer.combines_known_lines(page);
+                // Only lists with several filters need it.
+                kept.combines =
+                    self.url_rules.may_combine(url) && self.committer.combines_known_lines(page);
                 if self.url_rules.saw_kept(&*self.frontier, url, &kept, is_page)? {
                     self.rule_given_up(url);
                 }
@@ -207,14 +208,26 @@ impl Writer {
 
     fn rule_given_up(&mut self, page: &Url) {
         self.given_up_rules.push(page.clone());
-        self.links_are_missing(&host_key(page));
+        let others = self.dropped.excluding.remove(&registrable_site(page)).unwrap_or_default();
+        self.links_are_missing(&host_key(page), &others);
     }
 
-    fn repeats_by_parts(&self, url: &Url) -> Result<bool> {
-        match self.archive && !self.committer.look.on {
+    fn repeats_by_parts(&mut self, url: &Url) -> Result<bool> {
+        let repeats = match self.archive && !self.committer.look.on {
             true => self.url_rules.repeats(&*self.frontier, url),
             false => self.url_rules.repeats_in_part(&*self.frontier, url),
+        }?;
+        if let Some(source) = self.dropped.source.as_ref().filter(|_| repeats) {
+            let all = &mut self.dropped.excluding;
+            let (site, host) = (registrable_site(url), host_key(&source.page));
+            if host != host_key(url) && (all.len() < MAX_EXCLUDING || all.contains_key(&site)) {
+                let hosts = all.entry(site).or_default();
+                if hosts.len() < MAX_EXCLUDING {
+                    hosts.insert(host);
+                }
+            }
         }
+        Ok(repeats)
     }
 
     /// Queues URLs again that removed rules had excluded from the queue. Returns whether there were any.

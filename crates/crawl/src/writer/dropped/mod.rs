@@ -77,13 +77,16 @@ impl Writer {
         }
     }
 
-    /// Records that links to a host were wrongly excluded: its archived pages are read again.
-    pub(crate) fn links_are_missing(&mut self, host: &str) {
+    /// Records that links to a host were wrongly excluded: its archived pages and those of these other hosts are read again.
+    pub(crate) fn links_are_missing(&mut self, host: &str, others: &BTreeSet<String>) {
         let name = self.dropped.name_of(host).to_owned();
         let dropped = self.dropped.hosts.entry(name.clone()).or_default();
         dropped.pending = true;
         if self.archive {
             dropped.sources.add_host(host);
+            for other in others {
+                dropped.sources.add_host(other);
+            }
         }
         let note = serde_json::to_vec(&dropped.sources).unwrap_or_default();
         self.frontier.note(&name, DROPPED, note);
@@ -98,7 +101,7 @@ impl Writer {
         }
         let host = host_key(page);
         if self.archive && self.committer.store().id_of(page.as_str().as_bytes())?.is_some() {
-            self.links_are_missing(&host);
+            self.links_are_missing(&host, &BTreeSet::new());
             return Ok(());
         }
         let name = self.dropped.name_of(&host).to_owned();
