@@ -62,9 +62,8 @@ pub(super) fn ask(
     let document = page.evidence.document(key.as_bytes(), normal.as_ref(), 0);
     let former = page.evidence.comparison_text.features.former_digest;
     let former = former.filter(|_| digests_of(&store.payload()).is_ok_and(Digests::has_former));
-    let own = Compared::new(
-        PageText::of(&page.document, &page.evidence.comparison_text).without_address(url),
-    );
+    let own = PageText::of(&page.document, &page.evidence.comparison_text).without_address(url);
+    let own = Compared::new(own);
     let texts = TextStore::read_only(&data.join("texts"));
     let mut comparison = Comparison::new(&texts, &own, Findings::new());
     for best in matches(store, &document, former, Extent::All, Some(&mut comparison))? {

@@ -192,8 +192,7 @@ fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
     for place in counts.damaged.iter().take(DAMAGE_SHOWN) {
         writeln!(std::io::stderr(), "crawl: {place}; not in the index")?;
     }
-    if counts.damaged.len() > DAMAGE_SHOWN {
-        let more = counts.damaged.len() - DAMAGE_SHOWN;
+    if let Some(more @ 1..) = counts.damaged.len().checked_sub(DAMAGE_SHOWN) {
         writeln!(std::io::stderr(), "crawl: {more} other records are damaged: crawl check")?;
     }
     for data in &counts.without {
