@@ -81,7 +81,7 @@ fn pages_behind_a_wall_of_cookies_are_fetched_with_cookies_and_without_them_the_
 #[test]
 fn pages_that_wait_for_a_cookie_are_requested_once_more_with_cookies() {
     let waiting = |content: &str, cookie: &str| {
-        let page = html(&format!("<meta http-equiv=refresh content=\"{content}\"><p>Please wait"));
+        let page = html(format!("<meta http-equiv=refresh content=\"{content}\"><p>Please wait"));
         let cookie = match cookie {
             "" => String::new(),
             cookie => format!("Set-Cookie: {cookie}; Path=/\r\n"),

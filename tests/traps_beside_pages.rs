@@ -130,7 +130,7 @@ fn random_hosts_lose_no_page_of_other_hosts() {
 
 /// A page of a list with the products that have these filters, and links to lists with one filter more.
 fn list(filters: &[usize], href: impl Fn(&[usize]) -> String) -> Page {
-    let has = |product: usize, filter: usize| (product * 7 + filter * 13) % 19 % 2 == 0;
+    let has = |product: usize, filter: usize| ((product * 7 + filter * 13) % 19).is_multiple_of(2);
     let shown = (0..30).filter(|product| filters.iter().all(|filter| has(*product, *filter)));
     let products: String = shown
         .map(|product| {
