@@ -12,15 +12,13 @@ use crate::error::{Error, Exceeded, Kind};
 use crate::limits::Limits;
 
 pub(crate) use self::stream::{decode_beginning, decoded};
-use self::text::is_text;
+use self::text::{GZIP, is_text};
 
 /// Supported encodings (RFC 9110, section 8.4.1; RFC 7932; RFC 8878). Others are ignored: servers declare `identity`,
 /// `none` or `utf-8` for plain bodies.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"];
 /// Log2 of the maximum window of a zstd frame: 8 MiB, the limit of RFC 9659.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// The first bytes of gzip (RFC 1952).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Decodes a stored body by its Content-Encoding, within the default limits.
 ///

@@ -1,7 +1,9 @@
 //! The fields of an index.
 
+use tantivy::TantivyDocument;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing,
+    TextOptions, Value,
 };
 
 pub(crate) const TOKENIZER: &str = "mixed";
@@ -75,4 +77,10 @@ fn schema(version: Version) -> (Schema, Fields) {
         }),
     };
     (builder.build(), fields)
+}
+
+/// Returns the first stored text of a field.
+pub(crate) fn text_of(document: &TantivyDocument, field: Field) -> String {
+    let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
+    value.unwrap_or_default()
 }

@@ -21,7 +21,7 @@ use crate::marks::unmarked;
 use crate::query::places;
 use crate::reading::Reading;
 use crate::request::Request;
-use crate::schema::{Fields, TOKENIZER};
+use crate::schema::{Fields, TOKENIZER, text_of};
 use crate::snippet::Snippets;
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agreeing_reader};
@@ -413,11 +413,6 @@ pub fn damaged_files(folder: &Path) -> Result<Vec<Error>> {
 }
 
 const STORE_CACHE: usize = 10;
-
-pub(crate) fn text_of(document: &TantivyDocument, field: Field) -> String {
-    let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
-    value.unwrap_or_default()
-}
 
 fn number_of(document: &TantivyDocument, field: Field) -> u64 {
     document.get_first(field).and_then(|value| value.as_u64()).unwrap_or_default()

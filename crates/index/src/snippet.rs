@@ -8,8 +8,7 @@ use tantivy::schema::{Field, Value};
 use tantivy::snippet::SnippetGenerator;
 
 use crate::marks::unmarked;
-use crate::schema::Fields;
-use crate::searcher::text_of;
+use crate::schema::{Fields, text_of};
 use crate::tokenizer::is_cjk;
 
 /// In characters.

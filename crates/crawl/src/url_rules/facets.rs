@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::learn::Evidence;
+use super::evidence::Evidence;
 use super::parts::{Address, Part, name_of, place_of};
 
 /// Required number of pages with combined filters.
@@ -254,7 +254,8 @@ pub(super) fn covers(evidence: &Evidence, address: &Address, part: &Part) -> boo
     let parameters = address.combined_parameters(&pairs);
     let mut all = parameters.into_iter().chain(address.combined_segments());
     all.find(|found| found.part == *part).is_some_and(|found| {
-        let is_known = |filter: &String| evidence.filters.contains(&super::learn::hash(&[filter]));
+        let is_known =
+            |filter: &String| evidence.filters.contains(&super::evidence::hash(&[filter]));
         found.filters.iter().all(is_known)
     })
 }
@@ -381,7 +382,7 @@ mod tests {
         {
             let mut facets = Facets::default();
             for _ in 0..PAGES {
-                facets.add(&address(known), false, super::super::learn::hash);
+                facets.add(&address(known), false, super::super::evidence::hash);
             }
             let part = Part::Facets { path: part.to_owned() };
             let filters = facets.seen[path_of(&part)].filters.keys().copied().collect();

@@ -1,101 +1,25 @@
 //! Evidence from duplicates and kept pages: which parts of a site's URLs matter.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use hapax_page::HASH;
-use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::differing::Differing;
+use super::evidence::{ALONE_IN_PATH, Evidence, VALUES, hash};
 use super::facets::Facets;
 use super::parts::{Address, Part, without_word, words_of};
-use super::places::Places;
 use super::rows::{OfHost, Rows};
 use super::versions::Versions;
-use crate::patterns::FIRST_SAMPLE;
 
-/// Required number of duplicates that differ from the kept page in this part only.
-const ALONE: u32 = 8;
-/// The same for segments and folders, which identify the page on most sites.
-const ALONE_IN_PATH: u32 = 16;
-/// Required number of duplicates that differ in this part and others, if no evidence is against the part.
-const WITH_OTHERS: u32 = 16;
-/// Duplicates of fewer kept pages than this may all be one error page: then [`OF_FEW`] duplicates are required.
-const KEPT_PAGES: usize = 3;
-const OF_FEW: u32 = 16;
-/// Required number of different values of a host, a part of the path, or parts that only differ together. A trap has
-/// a new value in each URL; a print version or a mirror has one.
-const VALUES: usize = 8;
 /// Required number of different folders if the path grows: links go on below the folder of the page, or below the page.
 const VALUES_OF_GROWING: usize = 4;
 const VALUES_BELOW_PAGES: usize = 2;
-/// Required number of duplicates for each kept page that differs from another one in this part only.
-const FOR_EACH_OTHER: u32 = 100;
 /// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
 const MAX_QUERIES: usize = 4;
 /// Maximum number of sets of parts that differ together.
 const MAX_TOGETHER: usize = 64;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Evidence {
-    /// Duplicates that differ from the kept page in this part only.
-    pub(crate) alone: u32,
-    /// Duplicates that also differ in other parts.
-    pub(crate) together: u32,
-    /// Kept pages that differ from another kept page in this part only.
-    pub(crate) others: u32,
-    /// Kept pages that differ from another kept page in this part and in others.
-    pub(crate) unclear: u32,
-    /// Kept pages of the name and most words of another kept page that differ from it in this part only.
-    #[serde(default)]
-    pub(crate) versions: u32,
-    /// Hashes of the filters of a list, if they are not the names of parameters.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) filters: BTreeSet<u64>,
-    /// Kept pages of the duplicates, at most [`KEPT_PAGES`].
-    #[serde(skip)]
-    pub(super) kept: Vec<u64>,
-    /// Values of the part in the duplicates, at most [`VALUES`].
-    #[serde(skip)]
-    pub(super) values: Vec<u64>,
-}
-
-impl Evidence {
-    fn add(&mut self, kept: u64, value: u64) {
-        if self.kept.len() < KEPT_PAGES && !self.kept.contains(&kept) {
-            self.kept.push(kept);
-        }
-        if self.values.len() < VALUES && !self.values.contains(&value) {
-            self.values.push(value);
-        }
-    }
-
-    /// Returns whether parts that always differ together seem not to change the page. Each time that kept pages show the
-    /// contrary, `others` grows, and twice as many duplicates are required for the next look.
-    fn suffices_together(&self, parts: &[Part]) -> bool {
-        let in_path = parts.iter().any(Part::is_in_path);
-        let few = self.kept.len() < KEPT_PAGES;
-        let needed = if in_path || few { ALONE_IN_PATH.max(OF_FEW) } else { ALONE };
-        let needed = needed.saturating_mul(1 << self.others.min(20));
-        self.values.len() >= VALUES && self.alone >= needed
-    }
-
-    fn suffices(&self, part: &Part, values: usize) -> bool {
-        let few = self.kept.len() < KEPT_PAGES;
-        let in_path = part.is_in_path();
-        if (in_path || *part == Part::Host) && self.values.len() < values {
-            return false;
-        }
-        let needed = |least: u32| if few { least.max(OF_FEW) } else { least };
-        let alone = if in_path { ALONE_IN_PATH } else { ALONE };
-        let by_itself =
-            self.alone >= needed(alone) && self.alone >= self.others.saturating_mul(FOR_EACH_OTHER);
-        let all = self.alone + self.together;
-        by_itself || all >= needed(WITH_OTHERS) && self.others + self.unclear == 0 && !in_path
-    }
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Learning {
@@ -114,15 +38,6 @@ pub(super) struct Learning {
     facets: Facets,
     /// Duplicates in a row, by host.
     rows: Rows,
-}
-
-pub(super) fn hash(texts: &[&str]) -> u64 {
-    let mut bytes = Vec::new();
-    for text in texts {
-        bytes.extend(text.as_bytes());
-        bytes.push(b'\n');
-    }
-    HASH.hash(&bytes)
 }
 
 impl Learning {
@@ -369,42 +284,6 @@ fn distinguish<'u>(pages: impl Iterator<Item = &'u Url>, parts: &[Part]) -> bool
     let mut without = addresses.map(|address| address.without(|part| parts.contains(part)).0);
     !without.all(|rest| seen.insert(rest))
 }
-
-/// A rule: this part of the site's URLs does not change the page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Rule {
-    pub(crate) evidence: Evidence,
-    /// Number of excluded URLs, samples included.
-    left_out: u64,
-    /// Value of `left_out` at which the next sample is due.
-    due: u64,
-    #[serde(default)]
-    pub(super) places: Places,
-}
-
-impl Rule {
-    pub(super) fn new(evidence: Evidence) -> Self {
-        Self { evidence, left_out: 0, due: FIRST_SAMPLE, places: Places::default() }
-    }
-
-    /// Counts an excluded URL. Returns whether a sample is due.
-    pub(super) fn leave_out(&mut self, address: &Address, part: &Part) -> bool {
-        self.left_out += 1;
-        self.left_out >= self.due || self.places.needs_sample(address, part)
-    }
-
-    /// Records a sample: the next one is due at twice the number of excluded URLs, of whole URLs at one and a half times. A
-    /// sample of several rules counts for those that are at least halfway to the next one.
-    pub(super) fn sampled(&mut self, address: &Address, part: &Part) {
-        self.places.sampled(address, part);
-        if 2 * self.left_out >= self.due {
-            let last = self.left_out.max(FIRST_SAMPLE);
-            self.due = last + if matches!(part, Part::Whole { .. }) { last / 2 } else { last };
-        }
-    }
-}
-
-pub(super) type SiteRules = BTreeMap<Part, Rule>;
 
 #[cfg(test)]
 mod tests {

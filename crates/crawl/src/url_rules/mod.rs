@@ -13,11 +13,13 @@
 //! Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
 
 mod differing;
+mod evidence;
 mod facets;
 mod learn;
 mod parts;
 mod places;
 mod rows;
+mod rule;
 mod versions;
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,12 +30,13 @@ use hapax_frontier::Frontier;
 use hapax_url::registrable_site;
 use url::Url;
 
+use self::evidence::Evidence;
 use self::facets::MAX_FILTERS;
-use self::learn::{Evidence, Learning, Rule, SiteRules};
+use self::learn::Learning;
 use self::parts::Address;
 pub(crate) use self::parts::Part;
-use self::places::{drops, sampled_in_vain, withdraw};
 pub(crate) use self::rows::OfHost;
+use self::rule::{Rule, SiteRules, drops, sampled_in_vain, withdraw};
 use crate::error::Result;
 use crate::patterns::LeftOut;
 

@@ -548,7 +548,8 @@ fn the_euro_sign_in_a_query_is_one_byte_on_a_page_in_gbk() {
         let page = format!("<meta charset={label}><p>\u{4eca}\u{5929}<a href='/?q=\u{20ac}'>x</a>");
         let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
         let document = links(&base, None, &encoding.encode(&page).0, &Limits::default());
-        assert_eq!(document.links[0].url.query(), Some(query), "{label}");
+        let first = document.links.first().unwrap();
+        assert_eq!(first.url.query(), Some(query), "{label}");
         assert_eq!(document.charset, "gb18030");
     }
 }

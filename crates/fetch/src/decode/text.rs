@@ -1,5 +1,7 @@
 //! Distinguishes plain text from a body that cannot be decoded: servers declare encodings that they did not apply.
 
+/// The first bytes of gzip (RFC 1952).
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Number of bytes that are checked.
 const LOOKED_AT: usize = 1024;
 /// Of this number of characters of a text, at most one is a control character. Of noise, one in nine is.
@@ -7,8 +9,7 @@ const CONTROLS: usize = 20;
 /// Of this number of characters of UTF-16, at least one is ASCII: markup and spaces. Of noise, one in 512 is.
 const ASCII: usize = 8;
 /// Beginnings of compressed bodies: gzip, zlib at its usual levels, zstd.
-const COMPRESSED: [&[u8]; 5] =
-    [&super::GZIP, b"\x78\x01", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd"];
+const COMPRESSED: [&[u8]; 5] = [&GZIP, b"\x78\x01", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd"];
 const ESCAPE: u8 = 0x1b;
 
 /// Returns whether the beginning of a body is text, in any charset: it has few control characters except white space

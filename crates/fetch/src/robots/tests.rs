@@ -353,7 +353,7 @@ fn bytes_of_another_charset_match_the_same_bytes_of_a_url() {
     assert_eq!(robots.sitemaps, ["/m%E9.xml"]);
     let text = "\u{feff}User-agent: *\r\nDisallow: /caf\u{e9}\r\n";
     for swap in [false, true] {
-        let unit = |unit: u16| if swap { unit.to_be_bytes() } else { unit.to_le_bytes() };
+        let unit = |unit: u16| if swap { unit.swap_bytes() } else { unit }.to_le_bytes();
         let bytes: Vec<u8> = text.encode_utf16().flat_map(unit).collect();
         let robots = Robots::parse(&bytes, "hapax");
         assert!(!robots.allows(&url("/caf%C3%A9")).0, "swapped: {swap}");

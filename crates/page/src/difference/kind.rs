@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use hapax_extract::is_referring;
 
+use super::number::{GREATEST, is_number, is_year};
 use super::timed::{is_date_of_numbers, is_relative, is_short_duration, is_time_alone, is_timed};
 use super::vocabulary::{counts, is_time};
 
@@ -37,10 +38,6 @@ const LONGEST: usize = 48;
 const MAX_OTHER_WORDS: usize = 3;
 /// Minimum number of numbers in a date without a word of time.
 const MIN_DATE_NUMBERS: usize = 3;
-/// Number of digits of a year.
-const YEAR: usize = 4;
-/// Maximum of the numbers in a date except years: days, hours, minutes.
-pub(super) const GREATEST: u32 = 60;
 /// Number of words on each side of a run that show the meaning of its numbers.
 const BESIDE: usize = 3;
 
@@ -87,16 +84,6 @@ impl<'w> Run<'w> {
         let phrase = self.run.start - before..self.run.end + behind;
         is_timed(self.around.get(phrase).unwrap_or_default()) || is_relative(self.with(BESIDE))
     }
-}
-
-pub(crate) fn is_number(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit())
-        && word.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-}
-
-pub(super) fn is_year(word: &str) -> bool {
-    let digits = word.len() == YEAR && word.bytes().all(|byte| byte.is_ascii_digit());
-    digits && (word.starts_with("19") || word.starts_with("20"))
 }
 
 /// Returns whether a word is part of a date or time: a small number or a year, optionally with a unit (`12h`,
@@ -241,7 +228,7 @@ mod tests {
         let hour = unit.strip_prefix('t').is_some_and(slow_is_of_date);
         let units = ["", "h", "m", "s", "d", "am", "pm", "st", "nd", "rd", "th", "z"];
         let small = number.parse::<u32>().is_ok_and(|value| value <= GREATEST);
-        let year = digits == YEAR && (number.starts_with("19") || number.starts_with("20"));
+        let year = digits == 4 && (number.starts_with("19") || number.starts_with("20"));
         digits > 0 && (units.contains(&unit) || hour) && (small || year)
             || word.strip_prefix('t').is_some_and(slow_is_of_date)
     }

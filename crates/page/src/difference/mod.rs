@@ -15,6 +15,7 @@
 mod align;
 mod kind;
 mod line_set;
+mod number;
 mod phrases;
 mod timed;
 mod vocabulary;
@@ -28,7 +29,8 @@ pub use self::line_set::{LineSet, MAX_SET_LINES};
 pub use self::phrases::{Repeated, Summary, SummaryKind, phrases, phrases_of, summaries};
 pub use self::words::{MAX_WORDS, Words};
 
-pub(crate) use self::kind::{changing, is_counter_line, is_date_line, is_number, of_dates};
+pub(crate) use self::kind::{changing, is_counter_line, is_date_line, of_dates};
+pub(crate) use self::number::is_number;
 
 use self::align::align;
 use self::kind::{Run, of_line, of_run};

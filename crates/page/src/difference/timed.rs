@@ -1,6 +1,6 @@
 //! Tells dates and times of day from durations: `3 hours ago` and `3 May`, but not `every 3 hours` or `3 may`.
 
-use super::kind::{GREATEST, is_number, is_year};
+use super::number::{GREATEST, is_number, is_year};
 use super::vocabulary::is_time;
 
 /// Units of duration, sorted. They form a date only with a word of relative time, such as `ago`.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use hapax_dedup::mix64;
 use hapax_extract::{for_each_word, is_unspaced};
 
-use super::kind::is_number;
+use super::number::is_number;
 use crate::evidence::HASH;
 
 /// Maximum number of words read from a text; the rest is ignored.
