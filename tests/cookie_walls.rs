@@ -6,6 +6,11 @@ use std::time::Duration;
 use crate::helpers::article;
 use crate::support::{Bench, Page, Server, code, html, missing, text};
 
+/// Returns whether a request has a cookie.
+fn has_cookie(head: &str, cookie: &str) -> bool {
+    head.lines().any(|line| line.starts_with("cookie:") && line.contains(cookie))
+}
+
 /// Pages that need cookies: reached through one and two other addresses, a redirect to themselves, and a page that
 /// reloads itself.
 #[test]
@@ -22,9 +27,7 @@ fn pages_behind_a_wall_of_cookies_are_fetched_with_cookies_and_without_them_the_
     let server = || {
         Server::answering(
             Arc::new(move |path, head| {
-                let has = |cookie: &str| {
-                    head.lines().any(|line| line.starts_with("cookie:") && line.contains(cookie))
-                };
+                let has = |cookie: &str| has_cookie(head, cookie);
                 match path {
                     "/" => html(
                         "<a href=/one>1</a> <a href=/two>2</a> <a href=/self>3</a> <a href=/reload>4</a>",
@@ -91,9 +94,7 @@ fn pages_that_wait_for_a_cookie_are_requested_once_more_with_cookies() {
     let server = || {
         Server::answering(
             Arc::new(move |path, head| {
-                let has = |cookie: &str| {
-                    head.lines().any(|line| line.starts_with("cookie:") && line.contains(cookie))
-                };
+                let has = |cookie: &str| has_cookie(head, cookie);
                 match path {
                     "/" => html("<a href=/wait>1</a> <a href=/lead>2</a> <a href=/closed>3</a>"),
                     "/wait" if !has("wait=1") => waiting("1", "wait=1"),

@@ -76,7 +76,7 @@ impl Refresh {
     }
 }
 
-/// Returns the URL in `url='x' and more`, `'x'` or `x`; empty if there is none.
+/// Returns the URL of a refresh: `url='x'` with any text behind it, `'x'` or `x`. It is empty if the refresh names none.
 fn target_of(text: &str) -> &str {
     let named = text.get(..3).filter(|start| start.eq_ignore_ascii_case("url"));
     let named = named.and_then(|_| text.get(3..)?.trim_start().strip_prefix('='));

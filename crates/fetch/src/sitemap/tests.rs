@@ -419,7 +419,7 @@ fn many_warnings_before_the_file_are_skipped() {
         let found = Sitemap::parse(&base, text.as_bytes(), &SitemapLimits::default());
         assert_eq!(found.pages.len(), pages, "{lines} lines");
     }
-    // A text that quotes a sitemap is none.
+    // A text that quotes a sitemap is not a sitemap.
     let text = warning.repeat(40) + map;
     assert!(!Sitemap::is_list(text.as_bytes(), &SitemapLimits::default()));
 }
