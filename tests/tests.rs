@@ -66,6 +66,7 @@ mod takeover;
 mod endless_templates;
 mod traps;
 mod traps_beside_pages;
+mod traps_by_redirects;
 // Sites whose pages repeat under new URLs of any form.
 mod repetitive_sites;
 // Endless sites whose pages have other words at each request.

@@ -239,3 +239,65 @@ fn quarters_and_weeks_end() {
         ended(name, &bench, &server, &output);
     }
 }
+
+#[test]
+fn filters_with_several_values_in_any_order_end() {
+    // Ten filters with four values, chosen one after the other, and two orders of the list. What is left of the filters is
+    // the longest text of a list with few products.
+    const NAMES: [&str; 10] =
+        ["red", "blue", "large", "small", "wool", "linen", "sale", "plain", "long", "short"];
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let has = |product: usize, pair: &str| {
+                let mixed = pair.bytes().fold(product + 1, |sum, byte| sum * 31 + byte as usize);
+                pair.ends_with(char::from(b'0' + (mixed / 7 % 4) as u8)) || pair.contains("sort")
+            };
+            let (place, query) = path.split_once('?').unwrap_or((path, ""));
+            match place {
+                "/robots.txt" => return plain(""),
+                "/" | "/list" => {}
+                _ => {
+                    let number = place.strip_prefix('/').and_then(number);
+                    return number.map_or_else(missing, |number| {
+                        html(format!(
+                            "<title>Page {number}</title><h1>Page {number}</h1><p>{}</p>",
+                            prose(number + 1, 12)
+                        ))
+                    });
+                }
+            }
+            let chosen: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
+            let link = |name: &str, value: &str| {
+                let mut pairs: Vec<String> = chosen.iter().map(|pair| (*pair).to_owned()).collect();
+                pairs.push(format!("{name}={value}"));
+                format!("<a href=\"/list?{}\">{name} {value}</a> ", pairs.join("&"))
+            };
+            let is_left = |name: &&str| !query.contains(&format!("{name}="));
+            let mut links = String::new();
+            if chosen.len() < 3 {
+                for name in NAMES.iter().filter(|name| is_left(name)) {
+                    links.extend(["0", "1", "2", "3"].map(|value| link(name, value)));
+                }
+            }
+            if is_left(&"sort") {
+                links.extend(["price", "name"].map(|value| link("sort", value)));
+            }
+            let shown: Vec<String> = (0..30)
+                .filter(|product| chosen.iter().all(|pair| has(*product, pair)))
+                .map(|product| {
+                    let start: String = prose(product as u64 + 1, 12).chars().take(80).collect();
+                    format!("<li><a href=/p{product}>Page {product}</a> {start}")
+                })
+                .collect();
+            html(format!(
+                "<title>List</title><h1>{} products</h1><ul>{}</ul>{links}",
+                shown.len(),
+                shown.concat()
+            ))
+        }),
+        ANSWER,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000", "--concurrency", "8"]);
+    ended("values", &bench, &server, &output);
+}

@@ -25,6 +25,8 @@ use hapax_data::{
 
 /// Minimum share of words in lines of other pages, of a page that combines them.
 const OF_OTHERS: f64 = 0.85;
+/// Minimum number of its other words: a title and the number of products are no text.
+const MIN_OWN: usize = 5;
 
 /// The other page of a log line: a kept page, or a document of a reference.
 #[derive(Debug)]
@@ -127,11 +129,15 @@ impl Committer {
     }
 
     /// Returns whether other kept pages of the site have nearly all lines of a page that was just kept, as those of a list
-    /// with filters.
-    pub(crate) fn combines_known_lines(&self, page: &PageWork) -> bool {
+    /// with filters. `without_links`: lines that are mostly links, as those with further filters, are no text.
+    pub(crate) fn combines_known_lines(&self, page: &PageWork, without_links: bool) -> bool {
         let Some(site) = site_of_url(&page.url) else { return false };
         // The page itself counts too.
-        page.compared.share_in_lines(|line| self.sites.pages_with(site, line) > 1) >= OF_OTHERS
+        let is_known = |line| {
+            without_links && page.link_lines.contains(line) || self.sites.pages_with(site, line) > 1
+        };
+        let (known, all) = page.compared.words_in_lines(is_known);
+        all - known < MIN_OWN || known as f64 >= all as f64 * OF_OTHERS
     }
 
     /// Returns the evidence that decided about a pair.

@@ -12,6 +12,7 @@ use hapax_fetch::{
     Response, alternate_links, canonical_link, header_text, robots_directives, rsl_links,
 };
 use hapax_page::comparison::{Compared, PageText};
+use hapax_page::difference::LineSet;
 use hapax_page::{Dateless, Evidence, Kind};
 use hapax_url::{host_key, registrable_site};
 use hapax_warc::{Packed, Packer};
@@ -52,6 +53,8 @@ pub(crate) struct PageWork {
     pub(crate) key: Option<String>,
     /// Its visible text outside the main text, for the index.
     pub(crate) other_text: String,
+    /// Lines of its text that are mostly links.
+    pub(crate) link_lines: LineSet,
     /// Whether it shows neither text nor images.
     pub(crate) blank: bool,
     /// What it has in common with other pages of a calendar.
@@ -98,6 +101,8 @@ impl PageWork {
         };
         let blank = document.images.is_empty() && document.shows_nothing();
         let dateless = Dateless::of(&url, &document);
+        let links = document.blocks.iter().filter(|block| block.menu);
+        let link_lines = LineSet::of(links.map(|block| block.text.as_str()));
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } =
             &mut evidence.comparison_text.features;
@@ -123,6 +128,7 @@ impl PageWork {
             packed: None,
             key: None,
             other_text,
+            link_lines,
             blank,
             dateless,
             _tree: None,

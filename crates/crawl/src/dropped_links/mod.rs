@@ -57,6 +57,8 @@ pub(crate) struct Dropped {
     pub(crate) source: Option<Source>,
     /// Number of its links to its own host that were queued and not known before.
     pub(crate) new_urls: u64,
+    /// Number of its new links, to any host, that cannot be other combinations of its filters.
+    pub(crate) new_elsewhere: u64,
     /// Its links so far, if further links are evidence about URLs.
     pub(crate) links: HashSet<UrlKey>,
     pub(crate) read: Option<Instant>,

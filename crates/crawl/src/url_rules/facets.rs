@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use url::Url;
+
 use super::evidence::Evidence;
+use super::named_filters::NamedFilters;
 use super::parts::{Address, Part, name_of, place_of};
 
 /// Required number of pages with combined filters.
@@ -74,7 +77,7 @@ impl Address {
                 part: Part::Facets { path: place.clone() },
                 identity: String::new(),
                 form: Form::Names,
-                filters: self.pairs.iter().map(|pair| name_of(pair).to_owned()).collect(),
+                filters: pairs.iter().map(|pair| decoded(pair)).collect(),
             });
         }
         let mut lists: Vec<(String, Vec<String>)> = Vec::new();
@@ -127,6 +130,8 @@ struct Seen {
     sets: HashSet<u64>,
     /// Hash of each filter, with a bit for each of its positions; at most one more than [`MAX_FILTERS`].
     filters: HashMap<u64, u16>,
+    /// Filters that are parameters.
+    named: NamedFilters,
     /// Pages that show nothing new: duplicates, and those that combine lines of other pages.
     combined: u32,
     /// Pages with unique text.
@@ -135,20 +140,33 @@ struct Seen {
 
 impl Seen {
     fn len(&self) -> usize {
-        1 + self.sets.len() + self.filters.len()
+        1 + self.sets.len() + self.filters.len() + self.named.len()
+    }
+
+    /// Returns whether no page was seen: its length does not count yet.
+    fn is_empty(&self) -> bool {
+        self.combined == 0 && self.own == 0 && self.named.len() == 0
     }
 
     fn has_many_filters(&self) -> bool {
         self.filters.len() > MAX_FILTERS
     }
 
-    fn suffices(&self, form: Form) -> bool {
+    /// Returns the filters that need not be combined, an empty set if all need not, and `None` if there is not enough
+    /// evidence.
+    fn combined(&self, form: Form) -> Option<BTreeSet<u64>> {
+        if self.combined < PAGES || self.combined < self.own.saturating_mul(FOR_EACH_OWN) {
+            return None;
+        }
         let moving = || self.filters.values().filter(|at| at.count_ones() > 1).count();
-        self.combined >= PAGES
-            && self.sets.len() >= SETS
-            && self.combined >= self.own.saturating_mul(FOR_EACH_OWN)
+        let is_enough = self.sets.len() >= SETS
             && !self.has_many_filters()
-            && (form != Form::Folder || moving() * MOVING >= self.filters.len())
+            && (form != Form::Folder || moving() * MOVING >= self.filters.len());
+        match form {
+            _ if is_enough => Some(self.filters.keys().copied().collect()),
+            Form::Names => Some(self.named.combined()).filter(|filters| !filters.is_empty()),
+            Form::Values | Form::Folder => None,
+        }
     }
 }
 
@@ -186,37 +204,68 @@ impl Facets {
         let pairs: Vec<&str> = address.pairs.iter().map(String::as_str).collect();
         let mut found = address.combined_parameters(&pairs);
         found.extend(address.combined_segments());
-        found.retain_mut(|combination| self.add_one(combination, is_new, &hash));
-        let evidence = |combination: Combination| {
-            let seen = self.seen.get(path_of(&combination.part))?;
-            let filters: BTreeSet<u64> = seen.filters.keys().copied().collect();
-            let evidence = Evidence { alone: seen.combined, filters, ..Evidence::default() };
-            Some((combination.part, evidence))
-        };
-        found.into_iter().filter_map(evidence).collect()
+        if let [pair] = &pairs[..] {
+            self.add_single(address, pair, is_new, &hash);
+        }
+        let mut learnt = Vec::new();
+        for combination in found {
+            if let Some(filters) = self.add_one(&combination, is_new, &hash) {
+                let seen = self.seen.get(path_of(&combination.part));
+                let alone = seen.map_or(0, |seen| seen.combined);
+                learnt.push((combination.part, Evidence { alone, filters, ..Evidence::default() }));
+            }
+        }
+        learnt
     }
 
-    /// Adds the filters of a page in one form. Returns whether there is enough evidence.
-    fn add_one(
+    /// Adds a page with one parameter, which may be a filter. Such pages are no evidence against combinations.
+    fn add_single(
         &mut self,
-        combination: &mut Combination,
+        address: &Address,
+        pair: &str,
         is_new: bool,
         hash: &impl Fn(&[&str]) -> u64,
-    ) -> bool {
-        let Combination { part, form, filters, .. } = combination;
-        let path = path_of(part);
+    ) {
+        let path = place_of(address);
+        if self.seen.len() >= MAX_PATHS / 2 && !self.seen.contains_key(&path) {
+            return;
+        }
+        let Some(seen) = self.seen_of(&path, Form::Names) else { return };
+        let before = if seen.is_empty() { 0 } else { seen.len() };
+        seen.named.add(&[named(&decoded(pair), hash)], is_new);
+        let after = seen.len();
+        self.len = (self.len + after).saturating_sub(before);
+    }
+
+    /// Returns what was seen at a path; `None` if it is a folder too many.
+    fn seen_of(&mut self, path: &str, form: Form) -> Option<&mut Seen> {
         if !self.seen.contains_key(path) {
-            if *form == Form::Folder && self.folders >= MAX_FOLDERS {
-                return false;
+            if form == Form::Folder && self.folders >= MAX_FOLDERS {
+                return None;
             }
             if self.seen.len() >= MAX_PATHS {
                 *self = Self::default();
             }
-            self.folders += usize::from(*form == Form::Folder);
+            self.folders += usize::from(form == Form::Folder);
         }
-        let seen = self.seen.entry(path.to_owned()).or_default();
-        let before = if seen.combined + seen.own > 0 { seen.len() } else { 0 };
-        if *form != Form::Names {
+        Some(self.seen.entry(path.to_owned()).or_default())
+    }
+
+    /// Adds the filters of a page in one form. Returns those that need not be combined if there is enough evidence.
+    fn add_one(
+        &mut self,
+        combination: &Combination,
+        is_new: bool,
+        hash: &impl Fn(&[&str]) -> u64,
+    ) -> Option<BTreeSet<u64>> {
+        let Combination { part, form, filters, .. } = combination;
+        let seen = self.seen_of(path_of(part), *form)?;
+        let before = if seen.is_empty() { 0 } else { seen.len() };
+        if *form == Form::Names {
+            let filters: Vec<(u64, u64)> =
+                filters.iter().map(|filter| named(filter, hash)).collect();
+            seen.named.add(&filters, is_new);
+        } else {
             for (at, filter) in filters.iter().enumerate() {
                 if !seen.has_many_filters() {
                     *seen.filters.entry(hash(&[filter])).or_default() |= 1 << at.min(15);
@@ -228,13 +277,18 @@ impl Facets {
         } else {
             seen.combined = seen.combined.saturating_add(1);
             if seen.sets.len() < SETS {
-                filters.sort_unstable();
-                let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-                seen.sets.insert(hash(&filters));
+                let mut set: Vec<&str> = match form {
+                    Form::Names => filters.iter().map(|filter| name_of(filter)).collect(),
+                    Form::Values | Form::Folder => filters.iter().map(String::as_str).collect(),
+                };
+                set.sort_unstable();
+                seen.sets.insert(hash(&set));
             }
         }
-        self.len = (self.len + seen.len()).saturating_sub(before);
-        !is_new && seen.suffices(*form)
+        let after = seen.len();
+        let found = if is_new { None } else { seen.combined(*form) };
+        self.len = (self.len + after).saturating_sub(before);
+        found
     }
 
     /// Begins again after a rule was contradicted.
@@ -260,14 +314,29 @@ pub(super) fn covers(evidence: &Evidence, address: &Address, part: &Part) -> boo
     })
 }
 
+/// Returns whether a link cannot lead to the list of `page` with other filters: these are in the query, or below the first
+/// segment of the path.
+pub(crate) fn is_outside_list(page: &Url, link: &Url) -> bool {
+    let first = |url: &Url| url.path().split('/').nth(1).map(str::to_owned);
+    page.host() != link.host()
+        || page.port_or_known_default() != link.port_or_known_default()
+        || match page.query() {
+            Some(_) => page.path() != link.path(),
+            None => first(page) != first(link),
+        }
+}
+
+/// Returns the hashes of the name of a parameter and of the whole.
+fn named(pair: &str, hash: &impl Fn(&[&str]) -> u64) -> (u64, u64) {
+    (hash(&[name_of(pair)]), hash(&[pair]))
+}
+
 fn path_of(part: &Part) -> &str {
     if let Part::Facets { path } = part { path } else { "" }
 }
 
 #[cfg(test)]
 mod tests {
-    use url::Url;
-
     use super::*;
 
     /// Adds pages; `is_new` returns whether a page has unique text. Returns the number of pages before there was a rule.

@@ -32,6 +32,8 @@ pub(super) struct Learning {
     queries: HashMap<u64, Vec<Address>>,
     /// The first kept pages that are no versions of others.
     pages: Vec<Url>,
+    /// The first URL that redirects to each of the first targets.
+    redirecting: Vec<Url>,
     /// The first kept pages that are versions of others.
     version_pages: Vec<Url>,
     versions: Versions,
@@ -47,14 +49,23 @@ impl Learning {
             + self.values.len()
             + self.queries.len() * MAX_QUERIES
             + self.pages.len()
+            + self.redirecting.len()
             + self.version_pages.len()
             + self.versions.len()
             + self.facets.len()
             + self.rows.len()
     }
 
-    pub(super) fn pages(&self) -> &[Url] {
-        &self.pages
+    /// Returns URLs that were requested and need not be again under equivalent URLs.
+    pub(super) fn requested(&self) -> impl Iterator<Item = &Url> {
+        self.pages.iter().chain(&self.redirecting)
+    }
+
+    /// Adds the first URL that redirects to a target.
+    pub(super) fn redirecting(&mut self, url: &Url) {
+        if self.redirecting.len() < MAX_PAGES {
+            self.redirecting.push(url.clone());
+        }
     }
 
     /// Adds a duplicate: where its URL differs from the kept page's, without parts that have a rule. Returns the parts

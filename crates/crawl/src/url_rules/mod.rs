@@ -16,8 +16,10 @@ mod differing;
 mod evidence;
 mod facets;
 mod learn;
+mod named_filters;
 mod parts;
 mod places;
+mod redirects;
 mod rows;
 mod rule;
 mod versions;
@@ -30,13 +32,15 @@ use hapax_frontier::Frontier;
 use hapax_url::registrable_site;
 use url::Url;
 
+use self::differing::Differing;
 use self::evidence::Evidence;
-use self::facets::MAX_FILTERS;
+pub(crate) use self::facets::is_outside_list;
 use self::learn::Learning;
+use self::named_filters::MAX_NAMED;
 use self::parts::Address;
 pub(crate) use self::parts::Part;
 pub(crate) use self::rows::OfHost;
-use self::rule::{Rule, SiteRules, drops, sampled_in_vain, withdraw};
+use self::rule::{Rule, SiteRules, drops, is_news, reason, sampled_in_vain, simplify, withdraw};
 use crate::error::Result;
 use crate::patterns::LeftOut;
 
@@ -259,32 +263,15 @@ impl UrlRules {
             self.any.store(true, Relaxed);
             return Ok(());
         }
-        let Some(mut differing) = differing else {
+        let Some(differing) = differing else {
             return match state.rules.get(&address.site) {
                 Some(rules) => claim(frontier, &other, kept.0, rules),
                 None => Ok(()),
             };
         };
-        if let Some(rules) = state.rules.get(&address.site) {
-            differing.parts.retain(|part| !drops(rules, &address, part));
-            if differing.each.iter().any(|part| drops(rules, &address, part)) {
-                differing.parts.clear();
-            }
+        if learn_differing(state, frontier, differing, &address, (&other, kept))? {
+            self.any.store(true, Relaxed);
         }
-        let learnt = match differing.parts.is_empty() {
-            true => Vec::new(),
-            false => {
-                state.learn(&site, |learning| learning.duplicate(&address, &differing, kept.1))
-            }
-        };
-        if learnt.is_empty() {
-            return match state.rules.get(&site) {
-                Some(rules) => claim(frontier, &other, kept.0, rules),
-                None => Ok(()),
-            };
-        }
-        state.add_rules(frontier, &address, learnt, (&other, kept.0))?;
-        self.any.store(true, Relaxed);
         Ok(())
     }
 
@@ -467,7 +454,9 @@ impl State {
                 rules.insert(part.clone(), Rule::new(evidence));
             }
             if let Some(rule) = rules.get_mut(&part) {
-                if rule.evidence.filters.len() <= MAX_FILTERS {
+                if filters.is_empty() {
+                    rule.evidence.filters.clear();
+                } else if rule.evidence.filters.len() <= MAX_NAMED {
                     rule.evidence.filters.extend(filters);
                 }
                 rule.places.learn(address, &part);
@@ -475,7 +464,7 @@ impl State {
         }
         remember(frontier, site, rules);
         if rules.len() > before {
-            for page in self.learning.get(site).map_or(&[][..], Learning::pages) {
+            for page in self.learning.get(site).into_iter().flat_map(Learning::requested) {
                 if let Some(address) = Address::of(page) {
                     claim(frontier, &address, page, rules)?;
                 }
@@ -532,39 +521,34 @@ fn claim(frontier: &dyn Frontier, address: &Address, url: &Url, rules: &SiteRule
     Ok(())
 }
 
-/// Returns whether there is no rule about a part, or one about fewer filters.
-fn is_news(rules: Option<&SiteRules>, (part, evidence): &(Part, Evidence)) -> bool {
-    let rule = rules.and_then(|rules| rules.get(part));
-    rule.is_none_or(|rule| !evidence.filters.is_subset(&rule.evidence.filters))
-}
-
-/// Removes the parameters and empty segments that rules exclude.
-fn simplify(address: &mut Address, rules: &SiteRules) {
-    let own = address.clone();
-    address.simplify(|part| drops(rules, &own, part));
-}
-
-/// Says why URLs are excluded.
-fn reason(part: &Part, evidence: &Evidence) -> String {
-    let pages = evidence.alone + evidence.together;
-    match part {
-        Part::Whole { host } => {
-            format!(
-                "the last {pages} pages of {host} were duplicates of pages of the site, with links to new URLs"
-            )
+/// Adds two URLs of one page as evidence. Returns whether there are new rules.
+fn learn_differing(
+    state: &mut State,
+    frontier: &dyn Frontier,
+    mut differing: Differing,
+    address: &Address,
+    (other, kept): (&Address, (&Url, u64)),
+) -> Result<bool> {
+    if let Some(rules) = state.rules.get(&address.site) {
+        differing.parts.retain(|part| !drops(rules, address, part));
+        if differing.each.iter().any(|part| drops(rules, address, part)) {
+            differing.parts.clear();
         }
-        Part::Facets { .. } => format!(
-            "the last {pages} pages with {part} had nothing that other pages of the site lack"
-        ),
-        part if evidence.versions > 0 => format!(
-            "{part} does not change the page ({} kept pages that differ from another one in it have its name and most \
-             of its words, and few of them have several links)",
-            evidence.versions
-        ),
-        part => format!(
-            "{part} does not change the page ({pages} duplicates differ from the kept page in it)"
-        ),
     }
+    let learnt = match differing.parts.is_empty() {
+        true => Vec::new(),
+        false => {
+            state.learn(&address.site, |learning| learning.duplicate(address, &differing, kept.1))
+        }
+    };
+    if !learnt.is_empty() {
+        state.add_rules(frontier, address, learnt, (other, kept.0))?;
+        return Ok(true);
+    }
+    if let Some(rules) = state.rules.get(&address.site) {
+        claim(frontier, other, kept.0, rules)?;
+    }
+    Ok(false)
 }
 
 fn remember(frontier: &dyn Frontier, site: &str, rules: &SiteRules) {

@@ -84,6 +84,46 @@ pub(super) fn withdraw(rules: &mut SiteRules, address: &Address, parts: Vec<Part
     wrong
 }
 
+/// Returns whether there is no rule about a part, or one about fewer filters.
+pub(super) fn is_news(rules: Option<&SiteRules>, (part, evidence): &(Part, Evidence)) -> bool {
+    let rule = rules.and_then(|rules| rules.get(part));
+    // A rule without filters is about all.
+    rule.is_none_or(|rule| match rule.evidence.filters.is_empty() {
+        true => false,
+        false if evidence.filters.is_empty() => true,
+        false => !evidence.filters.is_subset(&rule.evidence.filters),
+    })
+}
+
+/// Removes the parameters and empty segments that rules exclude.
+pub(super) fn simplify(address: &mut Address, rules: &SiteRules) {
+    let own = address.clone();
+    address.simplify(|part| drops(rules, &own, part));
+}
+
+/// Says why URLs are excluded.
+pub(super) fn reason(part: &Part, evidence: &Evidence) -> String {
+    let pages = evidence.alone + evidence.together;
+    match part {
+        Part::Whole { host } => {
+            format!(
+                "the last {pages} pages of {host} were duplicates of pages of the site, with links to new URLs"
+            )
+        }
+        Part::Facets { .. } => format!(
+            "the last {pages} pages with {part} had nothing that other pages of the site lack"
+        ),
+        part if evidence.versions > 0 => format!(
+            "{part} does not change the page ({} kept pages that differ from another one in it have its name and most \
+             of its words, and few of them have several links)",
+            evidence.versions
+        ),
+        part => format!(
+            "{part} does not change the page ({pages} duplicates differ from the kept page in it)"
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use url::Url;

@@ -155,6 +155,7 @@ impl Writer {
                         new_urls: self.dropped.new_urls,
                     };
                     self.url_rules.saw_duplicate(&*self.frontier, (url, of_host), (&other, id))?;
+                    self.url_rules.saw_redirects_to(&*self.frontier, url, (&other, id))?;
                 }
             }
             // In a recrawl a page may have changed since its copies were excluded.
@@ -181,8 +182,9 @@ impl Writer {
                     kept.is_linked_again = self.committer.inlinks(url.as_str())?.len() > 1;
                 }
                 // Only lists with several filters need it.
-                kept.combines =
-                    self.url_rules.may_combine(url) && self.committer.combines_known_lines(page);
+                let leads_on = self.dropped.new_elsewhere > 0;
+                kept.combines = self.url_rules.may_combine(url)
+                    && self.committer.combines_known_lines(page, !leads_on);
                 if self.url_rules.saw_kept(&*self.frontier, url, &kept, is_page)? {
                     self.rule_given_up(url);
                 }

@@ -521,6 +521,7 @@ impl Writer {
     /// Queues the links of a page, and logs the parts that were not read.
     fn links_of(&mut self, page: &PageWork, entry: &Entry) -> Result<()> {
         self.dropped.new_urls = 0;
+        self.dropped.new_elsewhere = 0;
         self.dropped.links.clear();
         if let Some(cut) = page.document.truncated {
             self.committer.skip(page.url.as_str(), Limit::from(cut), cut.as_str())?;

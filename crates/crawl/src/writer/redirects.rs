@@ -36,6 +36,9 @@ impl Writer {
         if let Some(to) = &to {
             self.end_former_alias(&entry.url, Some(to))?;
             self.committer.remember_target(&entry.url, to);
+            if !self.committer.is_shared() && !self.committer.look.on {
+                self.url_rules.saw_redirect(&*self.frontier, &entry.url, to)?;
+            }
             let most = self.max_redirects;
             let round = self.committer.redirects_round(&entry.url, to.clone(), most)?;
             if !round.is_empty() {

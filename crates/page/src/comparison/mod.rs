@@ -100,18 +100,17 @@ impl Compared {
         self.words().numbered_hashes().take(MAX_LINES)
     }
 
-    /// Returns the share of the words that are in lines which `known` returns true for, without lines that repeat the
-    /// heading; 1 of an empty text.
+    /// Returns the number of words in lines that `known` returns true for, and of all words; without lines that repeat the
+    /// heading.
     ///
     /// # Complexity
     /// Linear in the words.
-    pub fn share_in_lines(&self, known: impl Fn(u64) -> bool) -> f64 {
+    pub fn words_in_lines(&self, known: impl Fn(u64) -> bool) -> (usize, usize) {
         let words = self.words();
-        let (known, all) = words.lines().fold((0, 0), |(count, all), line| {
+        words.lines().fold((0, 0), |(count, all), line| {
             let length = line.len();
             (count + if known(words.line_hash(line)) { length } else { 0 }, all + length)
-        });
-        if all == 0 { 1.0 } else { known as f64 / all as f64 }
+        })
     }
 
     fn cells(&self) -> &Cells {

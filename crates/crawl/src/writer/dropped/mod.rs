@@ -16,6 +16,7 @@ use url::Url;
 
 use crate::dropped_links::{DROPPED, Dropped, Host, MAX_WARNINGS, OTHERS, Sources, Stuck};
 use crate::notes::VALIDATORS;
+use crate::url_rules::is_outside_list;
 use crate::writer::Writer;
 
 impl Writer {
@@ -25,13 +26,19 @@ impl Writer {
         let page = self.dropped.source.as_ref().map(|source| &source.page);
         let pushed = self.frontier.push_link(entry, sitemap.or(page))?;
         let name = self.dropped.name_of(&host);
+        if pushed != Pushed::Known
+            && let Some(source) = &self.dropped.source
+        {
+            self.dropped.new_elsewhere += u64::from(is_outside_list(&source.page, &url));
+        }
         match pushed {
             Pushed::Known => {}
             Pushed::New => {
-                let is_own = self.dropped.source.as_ref().is_some_and(|source| {
-                    source.page.host() == url.host() && source.page.port() == url.port()
-                });
-                self.dropped.new_urls += u64::from(is_own);
+                if let Some(source) = &self.dropped.source {
+                    let is_own =
+                        source.page.host() == url.host() && source.page.port() == url.port();
+                    self.dropped.new_urls += u64::from(is_own);
+                }
                 if let Some(host) = self.dropped.hosts.get_mut(name) {
                     host.queued += 1;
                 }
