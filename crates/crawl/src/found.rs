@@ -102,9 +102,7 @@ impl Committer {
             .with_against(against)
             .with_from(entry.links.from.clone())
             .to_json();
-        if !comparison_text.thin {
-            found.other = document.other_text();
-        }
+        found.other = document.other_text(comparison_text.thin);
         found.text = comparison_text.text;
         found.stored_at = place.clone().unwrap_or_default();
         if !exact {

@@ -94,11 +94,7 @@ impl PageWork {
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
         let page_text = PageText::of(&document, &evidence.comparison_text).without_address(&url);
-        // A thin page is compared, and indexed, by all its visible text.
-        let other_text = match evidence.comparison_text.thin {
-            true => String::new(),
-            false => document.other_text(),
-        };
+        let other_text = document.other_text(evidence.comparison_text.thin);
         let blank = document.images.is_empty() && document.shows_nothing();
         let dateless = Dateless::of(&url, &document);
         let links = document.blocks.iter().filter(|block| block.menu);

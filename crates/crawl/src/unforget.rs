@@ -81,7 +81,7 @@ impl Committer {
             .with_from(self.inlinks(name)?)
             .to_json();
         let canonical = document.canonical.as_ref() == url.as_ref();
-        let other = if comparison_text.thin { String::new() } else { document.other_text() };
+        let other = document.other_text(comparison_text.thin);
         let fetched = format_time(UNIX_EPOCH + Duration::from_secs(time));
         let id = self.store.insert(&stored, best.map(|best| best.id))?;
         let Some(record) = self.store.record(id)? else { return Ok(None) };

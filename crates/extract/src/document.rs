@@ -208,15 +208,19 @@ impl Document {
         lines.join("\n")
     }
 
-    /// Returns the visible text outside the main text, one block a line: boxes, comments, tables that were dropped,
-    /// footers. Blocks that are mostly links, which are menus, are omitted. At most [`MAX_OTHER_TEXT`] bytes.
-    pub fn other_text(&self) -> String {
+    /// Returns the visible text that the comparison text lacks, one block a line: boxes, comments, tables that were
+    /// dropped, footers; behind them the blocks that are mostly links, as menus. `thin`: whether the page is. At most
+    /// [`MAX_OTHER_TEXT`] bytes.
+    pub fn other_text(&self, thin: bool) -> String {
+        let is_other = |block: &&Block| {
+            !block.is_compared(thin)
+                && block.reason != Reason::Hidden
+                && !block.text.trim().is_empty()
+        };
+        let (menus, others): (Vec<_>, Vec<_>) =
+            self.blocks.iter().filter(is_other).partition(|block| block.menu);
         let mut text = String::new();
-        for block in &self.blocks {
-            let is_other = !matches!(block.reason, Reason::Text | Reason::Hidden) && !block.menu;
-            if !is_other || block.text.trim().is_empty() {
-                continue;
-            }
+        for block in others.into_iter().chain(menus) {
             let left = MAX_OTHER_TEXT.saturating_sub(text.len() + 1);
             if block.text.len() > left {
                 break;
@@ -252,6 +256,34 @@ mod tests {
             robots.read(directives);
             assert_eq!(robots, RobotsMeta { noindex, nofollow }, "{directives}");
         }
+    }
+
+    #[test]
+    fn other_text_is_what_the_comparison_text_lacks_with_menus_last() {
+        let url = Url::parse("http://a.example/").unwrap();
+        let limits = crate::Limits::default();
+        let mut document = crate::extract(&url, None, b"<p>A page</p>", &limits);
+        let block = |text: &str, menu, reason| Block {
+            text: text.into(),
+            reason,
+            chance: 0.1,
+            cell: false,
+            menu,
+        };
+        document.blocks = vec![
+            block("Home", true, Reason::Structure),
+            block("Text", false, Reason::Text),
+            block("Products", true, Reason::Unlike),
+            block("Secret", false, Reason::Hidden),
+            block(" ", false, Reason::Unlike),
+            block("A box", false, Reason::Unlike),
+            block("Imprint", false, Reason::Structure),
+        ];
+        assert_eq!(document.other_text(false), "A box\nImprint\nHome\nProducts");
+        // Of a thin page, the rest is in the comparison text.
+        assert_eq!(document.other_text(true), "Imprint\nHome");
+        document.blocks.push(block(&"x".repeat(MAX_OTHER_TEXT), false, Reason::Unlike));
+        assert_eq!(document.other_text(false), "A box\nImprint");
     }
 
     #[test]

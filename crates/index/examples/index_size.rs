@@ -104,7 +104,11 @@ fn fill(
     }
     let is_of_site = |(_, line): &(usize, &str)| counts.get(line).is_some_and(|count| *count > 2);
     for (id, (name, document)) in documents.iter().enumerate() {
-        let other = if with_other { document.other_text() } else { String::new() };
+        let other = if with_other {
+            document.other_text(document.comparison_text(|_| 0).thin)
+        } else {
+            String::new()
+        };
         let lines: Vec<usize> = match with_other && !is_former {
             true => {
                 document.text.split('\n').enumerate().filter(is_of_site).map(|(at, _)| at).collect()

@@ -55,9 +55,7 @@ fn add(index: &mut Index, page: StoredPage, archive: &Path) -> Result<()> {
     // Without its archived body the page keeps what the old index has.
     let (mut other, mut meta) = (page.other, page.meta);
     if let Some((document, text)) = archived {
-        if !text.thin {
-            other = document.other_text();
-        }
+        other = document.other_text(text.thin);
         let mut found = PageMeta::of(&document, Date::of_text(&page.fetched));
         // Those of robots.txt and of headers are not in the archived body.
         let before = PageMeta::from_json(&meta);
