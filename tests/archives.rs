@@ -54,6 +54,31 @@ fn chunked(body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn pages_that_a_proxy_changed_are_pages_and_other_statuses_are_not() {
+    // RFC 9110, section 15.3.4.
+    let bench = Bench::new();
+    let statuses = [200_u64, 203, 206, 226];
+    let records: Vec<Vec<u8>> = statuses
+        .iter()
+        .map(|status| {
+            let head = format!("HTTP/1.1 {status} Status\r\nContent-Type: text/html\r\n\r\n");
+            let block = [head.as_bytes(), &page(*status)].concat();
+            let target = format!("http://a.example/{status}");
+            record("response", &target, "application/http; msgtype=response", &block)
+        })
+        .collect();
+    let file = bench.path("a.warc");
+    std::fs::write(&file, records.concat()).unwrap();
+    let output = crawl().arg("pages").arg(&file).arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let exported = bench.run(&["export"]);
+    for status in statuses {
+        let title = format!("\"title\":\"Page {status}\"");
+        assert_eq!(exported.contains(&title), status < 204, "{status}: {exported}");
+    }
+}
+
+#[test]
 fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     let bench = Bench::new();
     let folder = bench.path("archives");

@@ -202,6 +202,15 @@ fn lengths(zoo: &mut Zoo) {
             too_long(body.replace("</html>", end).into())
         });
     }
+    // Text without markup shows no end of its own.
+    zoo.add("half a text without markup", Skipped("protocol", NextRun), |body| {
+        let body = body.replace("</html>", "");
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len() + 100
+        )
+        .into_bytes()
+    });
     zoo.add("nothing", Skipped("protocol", NextRun), |_| Vec::new());
     zoo.add("no HTTP", Skipped("protocol", NextRun), |body| body.as_bytes().to_vec());
 }
