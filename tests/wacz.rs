@@ -180,6 +180,6 @@ fn a_full_disk_while_packing_is_one_error_and_names_the_cause() {
     let all = ["export", "--format", "wacz", "--to", "/dev/full"];
     let (exit, _, err) = pipe(&all, Some(&bench.data()), "");
     assert_eq!(exit, 6, "{err}");
-    assert!(err.starts_with("crawl: ") && err.contains("No space left"), "{err}");
+    assert!(err.starts_with("crawl: /dev/full: ") && err.contains("No space left"), "{err}");
     assert!(!err.contains("Zip"), "the library prints nothing: {err}");
 }

@@ -184,7 +184,7 @@ fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
     };
     let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
     let bar = bar(common, args, corpus);
-    let (file, counts) = write_wacz(corpus, file, |done, all| {
+    let (file, counts) = write_wacz(corpus, (file, path), |done, all| {
         let _ = bar.as_ref().map(|bar| (bar.set_length(all), bar.set_position(done)));
     })?;
     file.finish().map_err(|error| unwritable(path, &error))?;

@@ -10,7 +10,7 @@ mod sorted;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub struct WaczCounts {
     pub without: Vec<PathBuf>,
 }
 
-/// Writes the archives of a corpus to `out`. Beside a running crawl they end at the last commit. Of several directories,
+/// Writes the archives of a corpus to an output; its path is named by errors. Beside a running crawl they end at the last commit. Of several directories,
 /// the files are named `1-pages-00001.warc.gz`, `2-pages-00001.warc.gz`, ..., in the order of the directories. `progress` is
 /// called with the bytes that were read, and with all that will be.
 ///
@@ -51,7 +51,7 @@ pub struct WaczCounts {
 /// Reads the archives twice. Memory does not depend on their size; temporary files have the index.
 pub fn write_wacz<W: Write + Seek>(
     corpus: &Corpus<'_>,
-    out: W,
+    (out, to): (W, &Path),
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(W, WaczCounts)> {
     let (mut lines, mut counts) = (SortedLines::new(), WaczCounts::default());
@@ -89,7 +89,7 @@ pub fn write_wacz<W: Write + Seek>(
         counts.damaged.extend(damaged);
         before += file.length;
     }
-    let mut package = Package::new(out);
+    let mut package = Package::new(out, to);
     for file in &files {
         let input = open_stored(&file.path).with_context(|| file.path.display().to_string())?;
         let input = Read::take(input, file.length);

@@ -1,6 +1,7 @@
 //! The ZIP file of a WACZ: stored entries with their digests, and datapackage.json about them.
 
 use std::io::{Read, Seek, Write};
+use std::path::Path;
 
 use hapax_warc::format_time;
 use serde::Serialize;
@@ -36,14 +37,16 @@ struct DataPackage<'a> {
 }
 
 /// A WACZ file that is being written.
-pub(super) struct Package<W: Write + Seek> {
+pub(super) struct Package<'a, W: Write + Seek> {
     zip: ZipWriter<Output<W>>,
+    /// The path of the file.
+    to: &'a Path,
     resources: Vec<Resource>,
 }
 
-impl<W: Write + Seek> Package<W> {
-    pub(super) fn new(out: W) -> Self {
-        Self { zip: ZipWriter::new(Output::new(out)), resources: Vec::new() }
+impl<'a, W: Write + Seek> Package<'a, W> {
+    pub(super) fn new(out: W, to: &'a Path) -> Self {
+        Self { zip: ZipWriter::new(Output::new(out)), to, resources: Vec::new() }
     }
 
     /// Adds an entry of at most `most` bytes with the content of `input`, and calls `progress` with the bytes so far.
@@ -63,7 +66,7 @@ impl<W: Write + Seek> Package<W> {
             if piece.is_empty() {
                 break;
             }
-            self.zip.write_all(piece).context(path)?;
+            self.zip.write_all(piece).context(self.to.display())?;
             hash.update(piece);
             bytes += count as u64;
             progress(bytes);
@@ -78,7 +81,7 @@ impl<W: Write + Seek> Package<W> {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(most >= LARGE);
-        self.zip.start_file(path, options).map_err(std::io::Error::from).context(path)
+        self.zip.start_file(path, options).map_err(std::io::Error::from).context(self.to.display())
     }
 
     /// Writes datapackage.json and its digest, and ends the file.
@@ -98,9 +101,10 @@ impl<W: Write + Seek> Package<W> {
         for (path, content) in [("datapackage.json", package), ("datapackage-digest.json", digest)]
         {
             self.begin(path, content.len() as u64)?;
-            self.zip.write_all(&content).context(path)?;
+            self.zip.write_all(&content).context(self.to.display())?;
         }
-        Ok(self.zip.finish().map_err(std::io::Error::from)?.into_inner())
+        let out = self.zip.finish().map_err(std::io::Error::from).context(self.to.display())?;
+        Ok(out.into_inner())
     }
 }
 
@@ -117,7 +121,7 @@ mod tests {
 
     #[test]
     fn each_entry_is_stored_and_has_its_digest_in_the_package() {
-        let mut package = Package::new(Cursor::new(Vec::new()));
+        let mut package = Package::new(Cursor::new(Vec::new()), Path::new("a.wacz"));
         let long = vec![7; 3 * PIECE + 5];
         package.add("archive/Pages.warc.gz", LARGE, long.as_slice(), |_| {}).unwrap();
         package.add("pages/pages.jsonl", 3, b"abc".as_slice(), |_| {}).unwrap();
