@@ -15,6 +15,8 @@ pub(crate) struct Control {
     pub(crate) stops: AtomicBool,
     /// Number of hosts with dropped links that this run can find again.
     pub(crate) rereads: AtomicU64,
+    /// Number of pages that contradicted rules about URLs, whose excluded URLs are still to be queued again.
+    pub(crate) given_up: AtomicU64,
     /// Number of tasks aborted at the end; their leases stay queued.
     pub(crate) aborted: AtomicU64,
     pub(crate) failed: AtomicBool,

@@ -407,10 +407,12 @@ fn writer_of(
     config: &Config,
     root: &Path,
 ) -> Result<Writer> {
+    let given_up_rules = url_rules.left_over(&**frontier)?;
+    let given_up = (given_up_rules.len() as u64).into();
     Ok(Writer {
         committer,
         rules,
-        control: Arc::new(Control::default()),
+        control: Arc::new(Control { given_up, ..Control::default() }),
         frontier: Arc::clone(frontier),
         stats: Arc::clone(stats),
         root: root.to_owned(),
@@ -420,7 +422,7 @@ fn writer_of(
         max_redirects: config.max_redirects,
         cookie_walls: CookieWalls::new(config.requests.cookies),
         patterns: Patterns::new(config.dust.clone()),
-        given_up_rules: url_rules.left_over(&**frontier)?,
+        given_up_rules,
         url_rules,
         removed: RemovedParameters::default(),
         missing: Default::default(),

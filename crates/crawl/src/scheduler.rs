@@ -28,6 +28,7 @@ fn is_complete(shared: &Shared, control: &Control) -> bool {
         && counts.queued <= counts.deferred
         && shared.feeds.open.load(Relaxed) == 0
         && control.rereads.load(Relaxed) == 0
+        && control.given_up.load(Relaxed) == 0
 }
 
 pub(crate) async fn schedule(

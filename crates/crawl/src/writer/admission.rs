@@ -1,5 +1,6 @@
 //! Queues links, redirects and entries of sitemaps that the crawl admits, and logs the others.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
 use hapax_data::{SkipReason, Skipped};
@@ -210,6 +211,7 @@ impl Writer {
 
     fn rule_given_up(&mut self, page: &Url) {
         self.given_up_rules.push(page.clone());
+        self.control.given_up.store(self.given_up_rules.len() as u64, Relaxed);
         let others = self.dropped.excluding.remove(&registrable_site(page)).unwrap_or_default();
         self.links_are_missing(&host_key(page), &others);
     }
@@ -246,6 +248,7 @@ impl Writer {
             }
         }
         self.committer.commit(false)?;
+        self.control.given_up.store(0, Relaxed);
         Ok(any)
     }
 
