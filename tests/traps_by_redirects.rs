@@ -16,7 +16,8 @@ fn site(answer: impl Fn(&str) -> Option<Page> + Send + Sync + 'static) -> Server
 
 #[test]
 fn random_links_that_redirect_end() {
-    let forms: [(&str, fn(u64) -> String, bool); 3] = [
+    type Form = (&'static str, fn(u64) -> String, bool);
+    let forms: [Form; 3] = [
         ("parameter", |to| format!("/go/p{to}?k={}", fresh()), false),
         ("segment", |to| format!("/{}/go/p{to}", fresh()), false),
         ("to a random parameter", |to| format!("/go/p{to}?k={}", fresh()), true),
