@@ -202,7 +202,7 @@ fn lengths(zoo: &mut Zoo) {
             too_long(body.replace("</html>", end).into())
         });
     }
-    // Text without markup shows no end of its own.
+    // A text without markup does not show where it ends.
     zoo.add("half a text without markup", Skipped("protocol", NextRun), |body| {
         let body = body.replace("</html>", "");
         format!(

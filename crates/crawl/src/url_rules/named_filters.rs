@@ -112,7 +112,7 @@ mod tests {
             named.add(&[filter(0, number), filter(1, number % 3), filter(2, number % 4)], false);
         }
         assert!(named.combined().is_empty());
-        // Nor are they after a page without parameters that the others have.
+        // One page without these names is not enough.
         named.add(&[filter(3, 0)], false);
         assert!(named.combined().is_empty());
     }
