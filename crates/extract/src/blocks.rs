@@ -6,10 +6,10 @@ use html5ever::{local_name, ns};
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use crate::box_names::box_name;
 use crate::buttons::is_in_sentence;
-use crate::class_words::{Marks, Names};
-use crate::comment_names::comment_name;
+use crate::class_words::Marks;
+use crate::classes::{ClassInfo, Classes, fnv};
+use crate::comment_names::{CommentName, is_comment};
 use crate::declared::Declared;
 use crate::elements::{
     Attributes, Role, Shown, attribute, has_only_text, heading_level, is_custom, is_table,
@@ -181,6 +181,7 @@ pub(crate) fn collect_with(
         open: Vec::new(),
         structure: 0,
         templates: Templates::default(),
+        classes: Classes::default(),
         links: 0,
         outward: false,
         heading: 0,
@@ -235,6 +236,7 @@ struct Walk<'a> {
     /// Number of open elements of the page structure.
     structure: usize,
     templates: Templates,
+    classes: Classes<'a>,
     links: usize,
     /// Whether the open link leads to another page.
     outward: bool,
@@ -254,8 +256,8 @@ struct Walk<'a> {
     limits: &'a Limits,
 }
 
-impl Walk<'_> {
-    fn open(&mut self, element: &Element, node: NodeRef<'_, Node>) {
+impl<'a> Walk<'a> {
+    fn open(&mut self, element: &'a Element, node: NodeRef<'a, Node>) {
         let name = element.name();
         let mut attributes = Attributes::of(element);
         attributes.hidden |= attributes.unreadable && has_only_text(node);
@@ -316,7 +318,8 @@ impl Walk<'_> {
         let unstyled = shown(&attributes, role);
         let styled = !attributes.hidden && self.styles.hide(element, node);
         attributes.hidden |= styled;
-        let info = block.then(|| self.describe(name, &attributes));
+        let class = self.classes.info(attributes.class, attributes.id);
+        let info = block.then(|| self.describe(name, &attributes, &class));
         let shown = match (shown(&attributes, role), &info) {
             (Shown::Hidden, Some(info)) if self.is_answer(&attributes, info, node) => Shown::Yes,
             (Shown::Hidden, _) if styled && unstyled == Shown::Yes => Shown::Styled,
@@ -332,10 +335,13 @@ impl Walk<'_> {
             Shown::Yes => {}
         }
         if html && in_document {
-            let place = Place { depth: self.open.len(), block };
-            let mut gathered = std::mem::take(&mut self.page.gathered);
-            gathered.open(element, &attributes, place, || self.is_own(&attributes));
-            self.page.gathered = gathered;
+            let place = Place { depth: self.open.len(), block, fields: class.fields };
+            let Page { elements, gathered, .. } = &mut self.page;
+            let is_shown = self.dropped + self.hidden + self.structure == 0;
+            let above = self.stack.iter().filter_map(|at| elements.get(*at));
+            gathered.open(element, &attributes, place, || {
+                is_shown && is_own(class.names.marks(), above.clone())
+            });
         }
         if let Some(info) = info {
             self.page.elements.push(info);
@@ -378,19 +384,6 @@ impl Walk<'_> {
             Shown::Around => self.structure = self.structure.saturating_sub(1),
             Shown::Yes => {}
         }
-    }
-
-    /// Returns whether an element with these attributes is shown, outside of navigation, comments and related pages.
-    fn is_own(&self, attributes: &Attributes<'_>) -> bool {
-        let of_others = |marks: Marks| {
-            marks.has(Marks::COMMENT) && !marks.has(Marks(Marks::CONTENT.0 | Marks::POST.0))
-                || marks.has(Marks::RELATED) && !marks.has(Marks::CONTENT)
-        };
-        // The first two are the root and the body, whose class lists what the page contains.
-        let mut above = self.stack.iter().skip(2).filter_map(|at| self.page.elements.get(*at));
-        self.dropped + self.hidden + self.structure == 0
-            && !of_others(Names::of(attributes.class, attributes.id).marks())
-            && !above.any(|element| of_others(element.marks))
     }
 
     /// A button in a heading folds its section, one within a sentence names a button: their texts belong to the text.
@@ -450,21 +443,16 @@ impl Walk<'_> {
         }
     }
 
-    fn describe(&self, name: &str, attributes: &Attributes<'_>) -> ElementInfo {
+    fn describe(&self, name: &str, attributes: &Attributes<'_>, read: &ClassInfo) -> ElementInfo {
         let parent = self.stack.last().copied().unwrap_or(0);
         let (class, id) = (attributes.class, attributes.id);
         let content = matches!(name, "article" | "main")
             || attributes.itemprop == Some("articleBody")
             || attributes.role == Some("main");
-        let written = Names::of(class, id);
-        let marks = written.marks();
         let names = |word| class.contains(word) || id.contains(word);
         let waits = attributes.hidden && WAITING.into_iter().any(names);
-        let own = class
-            .bytes()
-            .filter(|b| !b.is_ascii_digit())
-            .chain(name.bytes())
-            .fold(0x811c_9dc5, fnv);
+        let own = name.bytes().fold(read.hash, fnv);
+        let is_comment = is_comment(attributes.itemprop, attributes.itemtype);
         let above = self.page.elements.get(parent).map_or(0, |parent| parent.signature);
         let mut info = ElementInfo {
             parent,
@@ -476,13 +464,13 @@ impl Walk<'_> {
             suspicious: false,
             depth: self.stack.len().min(usize::from(u16::MAX)) as u16,
             tag: tag(name, attributes.role),
-            marks,
-            names: written,
-            box_name: box_name(class),
-            comments: comment_name([class, id], attributes.itemprop, attributes.itemtype),
+            marks: Marks::default(),
+            names: read.names,
+            box_name: read.box_name,
+            comments: if is_comment { Some(CommentName::Certain) } else { read.comments },
             signature: above.to_le_bytes().into_iter().fold(own, fnv),
         };
-        info.set_marks(marks);
+        info.set_marks(read.names.marks());
         info
     }
 
@@ -502,6 +490,8 @@ impl Walk<'_> {
         }
         let mut before = self.current.text.len();
         let out = &mut self.current.text;
+        // Indentation is not kept.
+        out.reserve(text.trim_start().len());
         let lines = self.pre > 0;
         let mut rest = text;
         // White space collapses to one space; `<pre>` keeps its line breaks.
@@ -592,7 +582,12 @@ impl Walk<'_> {
     }
 }
 
-/// One step of FNV-1a.
-fn fnv(hash: u32, byte: u8) -> u32 {
-    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+/// Returns whether an element with these marks is outside of comments and related pages.
+fn is_own<'e>(marks: Marks, above: impl Iterator<Item = &'e ElementInfo>) -> bool {
+    let of_others = |marks: Marks| {
+        marks.has(Marks::COMMENT) && !marks.has(Marks(Marks::CONTENT.0 | Marks::POST.0))
+            || marks.has(Marks::RELATED) && !marks.has(Marks::CONTENT)
+    };
+    // The first two are the root and the body, whose class lists what the page contains.
+    !of_others(marks) && !above.skip(2).any(|element| of_others(element.marks))
 }

@@ -190,6 +190,12 @@ impl Names {
         names
     }
 
+    /// Adds the words of another name.
+    pub(crate) fn and(mut self, name: &str) -> Self {
+        self.read(name);
+        self
+    }
+
     pub(crate) const fn has_deniable(&self) -> bool {
         self.deniable[0] > 0
     }

@@ -3,8 +3,8 @@
 
 use crate::box_names::words;
 
-/// How sure a name is that an element contains comments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How sure a name is that an element contains comments, the surest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CommentName {
     /// It names nothing else.
     Certain,
@@ -45,22 +45,22 @@ const PARTS: [&str; 18] = [
     "readers",
 ];
 
-/// Returns what class, id and the attributes of schema.org say about comments.
-pub(crate) fn comment_name(
-    [class, id]: [&str; 2],
-    itemprop: Option<&str>,
-    itemtype: Option<&str>,
-) -> Option<CommentName> {
+/// Returns whether the attributes of schema.org say that an element is a comment.
+pub(crate) fn is_comment(itemprop: Option<&str>, itemtype: Option<&str>) -> bool {
     let kind = itemtype.and_then(|of| of.trim_end().rsplit('/').next());
-    if itemprop == Some("comment") || matches!(kind, Some("Comment" | "UserComments")) {
-        return Some(CommentName::Certain);
-    }
-    let names = class.split_ascii_whitespace().take(MAX_NAMES).chain([id]);
-    let found = names.filter(|name| !name.is_empty()).filter_map(kind_of);
-    found.min_by_key(|found| *found as u8)
+    itemprop == Some("comment") || matches!(kind, Some("Comment" | "UserComments"))
 }
 
-fn kind_of(name: &str) -> Option<CommentName> {
+/// Returns what a class says about comments.
+pub(crate) fn comments_of_class(class: &str) -> Option<CommentName> {
+    class.split_ascii_whitespace().take(MAX_NAMES).filter_map(comments_of_name).min()
+}
+
+/// Returns what an id, or one name of a class, says about comments.
+pub(crate) fn comments_of_name(name: &str) -> Option<CommentName> {
+    if !may_name(name) {
+        return None;
+    }
     let words = words(name);
     let is_certain = |word: &String| {
         word.contains(WITHIN) || CERTAIN.iter().any(|start| word.starts_with(start))
@@ -85,16 +85,31 @@ fn kind_of(name: &str) -> Option<CommentName> {
     words.iter().all(is_known).then_some(found)
 }
 
+/// First letters of all words above.
+const STARTS: [&[u8; 4]; 12] = [
+    b"feed", b"gaes", b"gues", b"hozz", b"kome", b"komm", b"lese", b"mein", b"opin", b"repl",
+    b"resp", b"yoru",
+];
+
+/// Returns whether the letters of one of these words are in a name. Most names have none, and need no reading.
+fn may_name(name: &str) -> bool {
+    let lower = |four: &[u8]| four.first_chunk().map(|four: &[u8; 4]| four.to_ascii_lowercase());
+    let names = |four: &[u8]| {
+        lower(four).is_some_and(|four| STARTS.iter().any(|start| **start == four[..]))
+    };
+    name.as_bytes().windows(4).any(names)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_names_of_comments_alone_are_names_of_comments() {
-        let of = |name| comment_name([name, ""], None, None);
+        let of = |name| comments_of_class(name);
         for name in ["leserkommentare", "komentarze-lista", "box yorumlar", "hozzaszolasok"] {
             assert_eq!(of(name), Some(CommentName::Certain), "{name}");
-            assert_eq!(comment_name(["x", name], None, None), Some(CommentName::Certain), "{name}");
+            assert_eq!(comments_of_name(name), Some(CommentName::Certain), "{name}");
         }
         for name in ["responses", "user-responses", "feedback-list", "guestbook", "readerOpinions"]
         {
@@ -103,16 +118,16 @@ mod tests {
         for name in ["replies", "reply-list"] {
             assert_eq!(of(name), Some(CommentName::Reply), "{name}");
         }
+        let words = CERTAIN.iter().chain(&LIKELY).chain(&REPLIES).chain([&WITHIN, &"feedback"]);
+        assert!(words.clone().all(|word| may_name(&word.to_uppercase())));
         for name in
             ["", "http-response", "response-code", "feedback", "category-opinions", "no-reply", "é"]
         {
             assert_eq!(of(name), None, "{name}");
         }
-        let schema = |itemprop, itemtype| comment_name([""; 2], itemprop, itemtype);
-        assert_eq!(schema(Some("comment"), None), Some(CommentName::Certain));
-        let of = |kind| schema(None, Some(kind));
-        assert_eq!(of("http://schema.org/UserComments"), Some(CommentName::Certain));
-        assert_eq!(of("https://schema.org/Comment"), Some(CommentName::Certain));
-        assert_eq!(of("https://schema.org/CommentAction"), None);
+        assert!(is_comment(Some("comment"), None));
+        let is_kind = |kind| is_comment(None, Some(kind));
+        assert!(is_kind("http://schema.org/UserComments") && is_kind("https://schema.org/Comment"));
+        assert!(!is_kind("https://schema.org/CommentAction"));
     }
 }

@@ -228,23 +228,27 @@ impl<'a> Attributes<'a> {
     pub(crate) fn of(element: &'a Element) -> Self {
         let mut all = Self::default();
         let mut invisible = false;
-        for (name, value) in element.attrs() {
-            match name {
-                "class" => all.class = value,
-                "id" => all.id = value,
-                "role" => all.role = Some(value),
-                "itemprop" => all.itemprop = Some(value),
-                "itemtype" => all.itemtype = Some(value),
-                "hidden" => all.hidden = true,
-                "aria-expanded" | "aria-controls" => all.opens = true,
-                "data-toggle" | "data-bs-toggle" => all.opens |= value == "collapse",
-                "aria-hidden" => all.hidden |= value == "true",
-                "style" => {
+        for (name, value) in &element.attrs {
+            let value: &str = value;
+            match name.local {
+                local_name!("class") => all.class = value,
+                local_name!("href") | local_name!("src") => {}
+                local_name!("id") => all.id = value,
+                local_name!("role") => all.role = Some(value),
+                local_name!("itemprop") => all.itemprop = Some(value),
+                local_name!("itemtype") => all.itemtype = Some(value),
+                local_name!("hidden") => all.hidden = true,
+                local_name!("aria-expanded") | local_name!("aria-controls") => all.opens = true,
+                local_name!("aria-hidden") => all.hidden |= value == "true",
+                local_name!("style") => {
                     all.hidden |= declares(value, [b"display:none"]) || is_out_of_sight(value);
                     invisible = declares(value, [b"visibility:hidden"])
                         || declares(value, [b"visibility:collapse"]);
                     all.unreadable = is_unreadable(value);
                     all.breaks = declares(value, [b"display:block"]);
+                }
+                _ if matches!(&*name.local, "data-toggle" | "data-bs-toggle") => {
+                    all.opens |= value == "collapse";
                 }
                 _ => {}
             }

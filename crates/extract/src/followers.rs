@@ -141,6 +141,9 @@ const MORE: [&str; 96] = [
 
 /// Returns whether a heading is a number of comments: "5 Comments", "Kommentare (12)", "评论（3）".
 fn counts_comments(heading: &str) -> bool {
+    if !heading.contains(char::is_numeric) {
+        return false;
+    }
     let heading = heading.to_lowercase();
     let mut words = heading.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     let names = |word: &str| COMMENT_WORDS.iter().any(|start| word.starts_with(start));
@@ -151,12 +154,14 @@ fn counts_comments(heading: &str) -> bool {
     });
     // "Comment 1" is the first of several.
     let is_numbered = heading.ends_with(|c: char| c.is_numeric()) && !heading.contains(':');
-    named && all <= MAX_WORDS && heading.contains(|c: char| c.is_numeric()) && !is_numbered
+    named && all <= MAX_WORDS && !is_numbered
 }
 
 fn names_more(heading: &str) -> bool {
     let heading = heading.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    MORE.iter().any(|start| heading.starts_with(start))
+    // Most headings begin with another letter.
+    let first = heading.bytes().next();
+    MORE.iter().any(|start| start.bytes().next() == first && heading.starts_with(start))
 }
 
 /// What the section below a heading must contain.

@@ -63,9 +63,12 @@ const MAX_ENTRY: f64 = 4.0;
 /// # Complexity
 /// Linear in the blocks.
 pub(crate) fn labels(page: &Page, measures: &[Measure]) -> Vec<bool> {
+    let found: Vec<Option<&str>> = page.blocks.iter().map(|block| label(page, block)).collect();
+    if found.iter().all(Option::is_none) {
+        return vec![false; found.len()];
+    }
     let names = page.blocks.iter().filter(|block| block.heading > 0).map(|block| &block.text);
     let names: String = names.chain([&page.title]).map(|name| spaced(name)).collect();
-    let found: Vec<Option<&str>> = page.blocks.iter().map(|block| label(page, block)).collect();
     let is_label = |at: usize| found.get(at).is_some_and(Option::is_some);
     let shown = |at: &usize| page.blocks.get(*at).is_some_and(|block| !block.hidden);
     let is_beside_entry = |at: usize| {

@@ -1,7 +1,9 @@
 //! Language detection and stopwords.
 
+use std::cell::OnceCell;
+
 use rust_stemmers::Algorithm;
-use whatlang::{Detector, Lang};
+use whatlang::{Detector, Info, Lang};
 
 use crate::fold::visible;
 use crate::stop_lists::{SharedWords, StopLists};
@@ -73,12 +75,20 @@ pub(crate) fn is_kana(c: char) -> bool {
 }
 
 /// A sample of a text, for language detection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Sample {
     /// Beginnings of the longest blocks.
     text: String,
     /// Numbers of Han characters and of kana, if they outnumber the words of other scripts.
     cjk: Option<(usize, usize)>,
+    /// What the detector says, once it was asked.
+    detected: OnceCell<Option<Info>>,
+}
+
+impl PartialEq for Sample {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, self.cjk) == (&other.text, other.cjk)
+    }
 }
 
 impl Sample {
@@ -96,7 +106,11 @@ impl Sample {
             text.push(' ');
         }
         text.truncate(text.floor_char_boundary(SAMPLE));
-        Self { text, cjk }
+        Self { text, cjk, detected: OnceCell::new() }
+    }
+
+    fn detected(&self) -> Option<&Info> {
+        self.detected.get_or_init(|| Detector::new().detect(&self.text)).as_ref()
     }
 
     /// Returns whether the sample is too short to overrule a longer one.
@@ -163,15 +177,15 @@ impl Sample {
         if self.speaks(first) {
             return Languages::both(first);
         }
-        let found = Detector::new().detect(&self.text);
-        let of_first = match &found {
+        let found = self.detected();
+        let of_first = match found {
             Some(info) if info.is_reliable() || first.is_empty() => code(info.lang()),
             _ => first,
         };
         if self.speaks(second) {
             return Languages { first: of_first, second };
         }
-        let detected = match &found {
+        let detected = match found {
             Some(info) if info.is_reliable() => code_with_added(info.lang()),
             Some(info) if second.is_empty() => code(info.lang()),
             _ => second,
@@ -190,7 +204,7 @@ impl Sample {
         if self.cjk.is_some() || self.speaks(language) {
             return 1.0;
         }
-        match Detector::new().detect(&self.text) {
+        match self.detected() {
             Some(info) if code_with_added(info.lang()) == language => {
                 (info.confidence() as f32).clamp(0.0, 1.0)
             }

@@ -11,6 +11,7 @@ mod boxes;
 mod buttons;
 mod charset;
 mod class_words;
+mod classes;
 mod code_rows;
 mod comment_names;
 mod common_names;

@@ -1,6 +1,9 @@
 //! Turns bytes into a document.
 
+use std::collections::HashMap;
+
 use encoding_rs::Encoding;
+use foldhash::fast::RandomState;
 use url::Url;
 
 use crate::addresses::{join, join_in};
@@ -238,8 +241,11 @@ fn declare(
     declared.robots.iter().for_each(|directives| robots.read(directives));
     let mut links_left_out = declared.beyond;
     let mut bytes = 0;
+    // More than half of the links of a page may have the address of another one.
+    let mut known: HashMap<&str, Option<Url>, RandomState> = HashMap::default();
     let links = declared.links.iter().filter_map(|link| {
-        let url = join_in(base, &link.href, encoding)?;
+        let url = known.entry(&link.href).or_insert_with(|| join_in(base, &link.href, encoding));
+        let url = url.clone()?;
         let fits = url.as_str().len() <= limits.max_url_bytes
             && bytes + url.as_str().len() <= limits.max_links_bytes;
         links_left_out += usize::from(!fits);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
 use url::Url;
 
 use crate::Document;
@@ -153,7 +154,7 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
         .collect();
     let only = only_main(page).filter(|only| names_page(heading_of(only), title, site, &others));
     // Editions of one page name it in a header ("Class Boat") or in the text ("Boat").
-    let known: HashSet<String> = lowercase_words(title).collect();
+    let known: HashSet<String, RandomState> = lowercase_words(title).collect();
     let only = only.filter(|_| others.iter().all(|other| share(&known, other) < 1.0));
     let own: Vec<&RawBlock> = headings()
         .filter(|(block, choice)| {
@@ -192,15 +193,15 @@ fn only_main(page: &Page) -> Option<&RawBlock> {
 /// .75 of its words are in a part of the title other than the site's name, or half and it has the whole part; and no
 /// other heading has the rest of the title. Or no heading has a word of the title.
 fn names_page(main: &str, title: &str, site: &str, others: &[&str]) -> bool {
-    let words: HashSet<String> = lowercase_words(title).collect();
+    let words: HashSet<String, RandomState> = lowercase_words(title).collect();
     if words.is_empty() || main.trim() == site.trim() {
         return false;
     }
     if share(&words, main) == 0.0 {
         return others.iter().all(|other| share(&words, other) == 0.0);
     }
-    let own: HashSet<String> = lowercase_words(main).collect();
-    let rest: HashSet<String> = words.difference(&own).cloned().collect();
+    let own: HashSet<String, RandomState> = lowercase_words(main).collect();
+    let rest: HashSet<String, RandomState> = words.difference(&own).cloned().collect();
     if others.iter().any(|other| share(&rest, other) >= KNOWN_TO_TITLE) {
         return false;
     }
@@ -241,7 +242,7 @@ fn lowercase_words(text: &str) -> impl Iterator<Item = String> + '_ {
     words_of(text).map(str::to_lowercase)
 }
 
-fn share(known: &HashSet<String>, text: &str) -> f64 {
+fn share(known: &HashSet<String, RandomState>, text: &str) -> f64 {
     let (mut all, mut found) = (0u32, 0u32);
     for word in lowercase_words(text) {
         all += 1;

@@ -38,7 +38,8 @@ fn form(c: char) -> Option<char> {
 /// # Complexity
 /// Linear.
 pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| form(c).is_none()) {
+    // All of these characters are above U+3000: the first byte of their UTF-8 is at least 0xE3.
+    if text.bytes().fold(0, u8::max) < 0xE3 || text.chars().all(|c| form(c).is_none()) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|c| form(c).unwrap_or(c)).collect())
@@ -56,6 +57,7 @@ mod tests {
         assert!(FORMS.len() > 2900);
         for (traditional, simplified) in FORMS.iter() {
             assert_eq!((traditional.len_utf8(), simplified.len_utf8()), (3, 3));
+            assert!(*traditional > '\u{3000}');
             assert_ne!(traditional, simplified);
         }
     }

@@ -62,15 +62,23 @@ fn is_version(words: &str) -> bool {
     words.len() <= MAX_WORDS && VERSIONS.contains(&words.to_lowercase().as_str())
 }
 
+/// Returns whether a name begins or ends with words of a version. This costs less than the search for all separators.
+fn may_be_version(name: &str) -> bool {
+    let lower = name.trim_end_matches(CLOSING).trim().to_lowercase();
+    let ends = [lower.bytes().next(), lower.bytes().next_back()];
+    VERSIONS.iter().any(|words| {
+        words.bytes().next() == ends[0] && lower.starts_with(words)
+            || words.bytes().next_back() == ends[1] && lower.ends_with(words)
+    })
+}
+
 /// Returns a name without the words of a version: `The river rose (print)`, `Print version: The river rose`. A name
 /// of nothing else stays whole, and so does one that begins with a single word: `Mobile: a town`.
 pub(crate) fn without_version(name: &str) -> &str {
     let name = name.trim();
-    // Most names have none of the separators.
-    if !name
-        .bytes()
-        .any(|byte| matches!(byte, b'(' | b'[' | b'-' | b'|' | b':') || !byte.is_ascii())
-    {
+    // Most names have none of the separators, or none of the words at an end.
+    let is_mark = |byte| matches!(byte, b'(' | b'[' | b'-' | b'|' | b':') || !byte.is_ascii();
+    if !name.bytes().any(is_mark) || !may_be_version(name) {
         return name;
     }
     let last = MARKS.iter().filter_map(|mark| Some((name.rfind(mark)?, mark.len())));

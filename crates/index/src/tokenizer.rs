@@ -115,16 +115,18 @@ impl Tokens<'_> {
 impl TokenStream for Tokens<'_> {
     fn advance(&mut self) -> bool {
         let Some(word) = self.word() else { return false };
-        let mut text = self.text.get(word.from..word.to).unwrap_or_default().to_lowercase();
-        // The lower case of some letters is longer.
-        text.truncate(text.floor_char_boundary(MAX_WORD));
-        self.token = Token {
-            offset_from: word.from,
-            offset_to: word.to,
-            position: word.position,
-            text,
-            position_length: 1,
-        };
+        let written = self.text.get(word.from..word.to).unwrap_or_default();
+        let Token { offset_from, offset_to, position, text, .. } = &mut self.token;
+        (*offset_from, *offset_to, *position) = (word.from, word.to, word.position);
+        text.clear();
+        if written.is_ascii() {
+            text.push_str(written);
+            text.make_ascii_lowercase();
+        } else {
+            text.push_str(&written.to_lowercase());
+            // The lower case of some letters is longer.
+            text.truncate(text.floor_char_boundary(MAX_WORD));
+        }
         true
     }
 

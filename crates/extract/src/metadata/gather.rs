@@ -19,6 +19,8 @@ pub(crate) struct Place {
     pub(crate) depth: usize,
     /// It begins a separate block of text.
     pub(crate) block: bool,
+    /// What its class and its id name, see [`field_of_class`].
+    pub(crate) fields: [Option<Field>; 2],
 }
 
 /// What the elements of a page declare.
@@ -82,8 +84,8 @@ impl Gathered {
         if attributes.itemprop.is_some() || attributes.itemtype.is_some() {
             self.microdata(element, attributes, place.depth);
         }
-        for name in [attributes.class, attributes.id].into_iter().filter(|name| !name.is_empty()) {
-            self.by_class(name, element, place.depth, &own);
+        for field in place.fields.into_iter().flatten().filter(|_| own()) {
+            self.by_class(field, element, place.depth);
         }
     }
 
@@ -248,32 +250,38 @@ impl Gathered {
     }
 
     /// Visible lines that templates mark by their class or id. An `<abbr>` has the whole date in its title.
-    fn by_class(&mut self, class: &str, element: &Element, depth: usize, own: impl Fn() -> bool) {
-        if class.len() > MAX_CLASS {
-            return;
-        }
-        let has = |words: &[&str]| {
-            let mut tokens = class.split_ascii_whitespace();
-            tokens.any(|token| words.iter().any(|word| is_same(token, word)))
-        };
-        let dated = || ["ublish", "date", "Date"].iter().any(|part| class.contains(part));
-        if has(&AUTHOR_CLASSES) {
-            if own() {
-                self.capture(depth, Field::Author, MetadataSource::Text, 0);
-            }
-        } else if (dated() || has(&DATE_CLASSES)) && own() {
-            let updated = class.contains("updated") || class.contains("modified");
-            let field = if updated && !class.contains("ublish") {
-                Field::Modified
-            } else {
-                Field::Published
-            };
-            match attribute(element, "title").filter(|_| element.name() == "abbr") {
-                Some(title) => self.candidates.add(field, MetadataSource::Text, 0, title),
-                None => self.capture(depth, field, MetadataSource::Text, 0),
-            }
+    fn by_class(&mut self, field: Field, element: &Element, depth: usize) {
+        let is_date = field != Field::Author;
+        match attribute(element, "title").filter(|_| is_date && element.name() == "abbr") {
+            Some(title) => self.candidates.add(field, MetadataSource::Text, 0, title),
+            None => self.capture(depth, field, MetadataSource::Text, 0),
         }
     }
+}
+
+/// Returns what a class or an id names: the author, or one of the dates.
+pub(crate) fn field_of_class(class: &str) -> Option<Field> {
+    if class.is_empty() || class.len() > MAX_CLASS {
+        return None;
+    }
+    let has = |words: &[&str]| {
+        let mut tokens = class.split_ascii_whitespace();
+        tokens.any(|token| words.iter().any(|word| is_same(token, word)))
+    };
+    let names = |part: &str| contains(class, part);
+    if has(&AUTHOR_CLASSES) {
+        Some(Field::Author)
+    } else if ["ublish", "date", "Date"].into_iter().any(names) || has(&DATE_CLASSES) {
+        let updated = (names("updated") || names("modified")) && !names("ublish");
+        Some(if updated { Field::Modified } else { Field::Published })
+    } else {
+        None
+    }
+}
+
+/// Does the same as `str::contains`, which prepares a search that costs more than these short names.
+fn contains(name: &str, part: &str) -> bool {
+    name.as_bytes().windows(part.len()).any(|window| window == part.as_bytes())
 }
 
 /// Compares without case, and a low line as a hyphen.

@@ -17,10 +17,11 @@ mod months;
 mod url_date;
 mod values;
 
+pub(crate) use candidates::Field;
 pub use candidates::MetadataSource;
 pub(crate) use choose::{Surroundings, choose};
 pub use date::{Date, Moment};
-pub(crate) use gather::{Gathered, Place};
+pub(crate) use gather::{Gathered, Place, field_of_class};
 pub use values::Metadata;
 
 #[cfg(test)]

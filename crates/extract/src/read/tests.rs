@@ -240,11 +240,11 @@ fn large_pages_of_any_shape_are_read_in_time() {
                 document.blocks.len(),
                 comparison_text.features.tokens
             );
-            assert!(whole < std::time::Duration::from_secs(60), "{name}: {whole:?}");
             let cpu = before.zip(used()).map(|(before, after)| after - before);
             println!("    of a processor {cpu:.1?}");
             let limit = std::time::Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 3 });
-            assert!(cpu.is_none_or(|cpu| cpu < limit), "{name}: {cpu:?}");
+            // Other tests run beside it: the time on the clock counts only where that of the processor is not known.
+            assert!(cpu.unwrap_or(whole) < limit, "{name}: {cpu:?}, {whole:?}");
         }
     });
     worker.unwrap().join().unwrap();

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use ego_tree::NodeRef;
 use foldhash::fast::RandomState;
+use html5ever::local_name;
 use memchr::{memchr3, memmem};
 use scraper::Node;
 use scraper::node::Element;
@@ -18,7 +19,7 @@ pub(crate) use self::frameworks::is_animated;
 
 use self::declarations::{Effect, effect, has_far_offset, pixels};
 use self::frameworks::is_hidden_class;
-use self::selector::{Key, Selector, class_of};
+use self::selector::{Key, Selector, class_of, value_of};
 
 /// Maximum number of bytes of style sheets that are read of a page, and of elements with one.
 const MAX_CSS: usize = 256 << 10;
@@ -171,7 +172,10 @@ impl Styles {
         if self.by_key.is_empty() {
             return false;
         }
-        let names = class.split_ascii_whitespace().chain(element.attr("id")).map(Key::Name);
+        let names = class
+            .split_ascii_whitespace()
+            .chain(value_of(element, &local_name!("id")))
+            .map(Key::Name);
         let attributes = element.attrs().take(if self.of_attributes { MAX_ATTRIBUTES } else { 0 });
         let attributes =
             attributes.flat_map(|(name, value)| [Key::Attribute(name), Key::Value(name, value)]);

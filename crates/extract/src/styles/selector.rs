@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 
 use ego_tree::NodeRef;
 use foldhash::fast::FixedState;
+use html5ever::{LocalName, local_name};
 use scraper::Node;
 use scraper::node::Element;
 
@@ -114,7 +115,7 @@ impl Compound {
         let classes = class_of(element);
         let has = |wanted: &String| classes.split_ascii_whitespace().any(|class| class == wanted);
         (self.tag.is_empty() || self.tag == element.name())
-            && (self.id.is_empty() || element.attr("id") == Some(&self.id))
+            && (self.id.is_empty() || value_of(element, &local_name!("id")) == Some(&self.id))
             && self.classes.iter().all(has)
             && self.attributes.iter().all(|attribute| attribute.matches(element))
     }
@@ -128,8 +129,13 @@ fn name(text: &str) -> (&str, &str) {
 
 /// Returns the classes of an element, as far as they are read.
 pub(super) fn class_of(element: &Element) -> &str {
-    let class = element.attr("class").unwrap_or_default();
+    let class = value_of(element, &local_name!("class")).unwrap_or_default();
     class.get(..class.floor_char_boundary(MAX_CLASS)).unwrap_or_default()
+}
+
+/// Returns an attribute's value. Names are atoms, so each comparison is one of integers.
+pub(super) fn value_of<'a>(element: &'a Element, name: &LocalName) -> Option<&'a str> {
+    element.attrs.iter().find(|(key, _)| key.local == *name).map(|(_, value)| &**value)
 }
 
 /// A condition on an attribute.

@@ -121,12 +121,11 @@ impl Name {
 
     /// Excludes most lines without splitting them into words: in ASCII, folding changes only the case.
     fn may_be_in(&self, line: &str) -> bool {
-        let longest = self.places.iter().max_by_key(|place| place.len());
-        let longest = longest.and_then(|place| self.text.get(place.clone())).unwrap_or_default();
-        !line.is_ascii()
-            || longest.is_empty()
-            || (line.as_bytes().windows(longest.len()))
-                .any(|part| part.eq_ignore_ascii_case(longest.as_bytes()))
+        let line_has = |word: &str| {
+            (line.as_bytes().windows(word.len().max(1)))
+                .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        !line.is_ascii() || (0..self.places.len()).all(|at| line_has(self.word(at)))
     }
 
     fn contains(&self, other: &Self) -> bool {
