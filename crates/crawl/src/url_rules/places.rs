@@ -23,6 +23,10 @@ const COUNTER: usize = 3;
 /// Maximum number of letters before the number of such a host.
 const SHORT_NAME: usize = 5;
 
+/// Minimum number of letters of a random value, and of consonants in a row.
+const LEAST_RANDOM: usize = 6;
+const CONSONANTS: usize = 5;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum AtPlace {
@@ -118,7 +122,7 @@ fn kind(value: &str) -> String {
     if value.bytes().all(|c| c.is_ascii_digit()) {
         "digits"
     } else if value.bytes().all(|c| c.is_ascii_lowercase() || c == b'-') {
-        "words"
+        if is_no_word(value) { "no words" } else { "words" }
     } else if !value.bytes().any(|c| c.is_ascii_digit()) {
         "letters"
     } else if value.len() - letters.len() <= COUNTER
@@ -130,6 +134,16 @@ fn kind(value: &str) -> String {
         "mixed"
     }
     .to_owned()
+}
+
+/// Returns whether letters are probably random: hexadecimal digits that happen to be letters, or a row of consonants. One of
+/// some thousand random values looks so, and must not use up the samples of words.
+fn is_no_word(value: &str) -> bool {
+    let is_vowel = |c: u8| matches!(c, b'a' | b'e' | b'i' | b'o' | b'u' | b'y' | b'-');
+    let mut rows = value.as_bytes().split(|c| is_vowel(*c));
+    value.len() >= LEAST_RANDOM
+        && (value.bytes().all(|c| matches!(c, b'a'..=b'f'))
+            || rows.any(|consonants| consonants.len() >= CONSONANTS))
 }
 
 /// Returns whether this is probably no random name of a host: letters, or a few of them with a number.

@@ -165,7 +165,10 @@ mod tests {
                 true,
             ),
             ("http://a.example/81f3c00a/p7", "http://a.example/guide/p7", segment.clone(), false),
-            ("http://a.example/guide/p1", "http://a.example/reference/p7", segment, true),
+            ("http://a.example/guide/p1", "http://a.example/reference/p7", segment.clone(), true),
+            // One of 2,500 hexadecimal numbers has letters alone.
+            ("http://a.example/guide/p1", "http://a.example/dcafeeae/p7", segment.clone(), false),
+            ("http://a.example/guide/p1", "http://a.example/kqwrtzbo/p7", segment, false),
             (host, "http://u3c0a81f0.a.example/p8", Part::Host, true),
             (host, "http://shop7.a.example/p7", Part::Host, false),
         ] {
