@@ -17,7 +17,7 @@ use crate::page_meta::PageMeta;
 use crate::page_name::page_name;
 use crate::rows::Rows;
 use crate::sightings::{Sighted, Sightings};
-use crate::site_lines::{SiteLines, SiteLinesBuilder};
+use crate::site_lines::{self, SiteLines};
 
 /// One exported page.
 #[derive(Clone, Debug, PartialEq)]
@@ -308,12 +308,7 @@ impl<'s> Export<'s> {
     /// # Errors
     /// If the log, the tables, the index or a temporary file cannot be read or written.
     pub fn new(corpus: &'s Corpus<'s>, filter: PageFilter, clean: bool) -> Result<Self> {
-        let mut site_lines = SiteLines::default();
-        if clean {
-            let mut builder = SiteLinesBuilder::default();
-            corpus.pages(|_, page| builder.add(&page.url, &page.language, &page.text))?;
-            site_lines = builder.build()?;
-        }
+        let site_lines = if clean { site_lines::learn(corpus)? } else { SiteLines::default() };
         let dirs = corpus.dirs().iter().map(|dir| dir.data.as_path());
         let sightings = Sightings::of(corpus, dirs)?;
         Ok(Self { corpus, sightings, site_lines, filter, clean })

@@ -116,7 +116,20 @@ proptest! {
 #[test]
 fn ascii_lines_are_normalised_as_others_are() {
     let all: String = (0..128u8).map(char::from).collect();
-    for line in ["", " ", "a", "  A  b\tC ", "x\u{b}y\u{1f}z", "THE END.", &all, &all.repeat(3)] {
+    let lines = [
+        "",
+        " ",
+        "a",
+        "  A  b\tC ",
+        "x\u{b}y\u{1f}z",
+        "THE END.",
+        "A  b",
+        "A b ",
+        " A b",
+        "a\tB",
+        "A\r",
+    ];
+    for line in lines.into_iter().chain([all.as_str(), &all.repeat(3)]) {
         assert_eq!(normal_ascii(line.as_bytes()), normal(line).into_bytes(), "{line:?}");
     }
     assert_eq!(line_hash(" The  End "), line_hash("the end"));
