@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, Ref};
 use std::time::{Duration, Instant};
 
-use ego_tree::NodeId;
+use ego_tree::{NodeId, Tree};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{
     Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
@@ -13,7 +13,7 @@ use html5ever::tree_builder::{
     ElementFlags, NodeOrText, QuirksMode, TreeBuilder, TreeBuilderOpts, TreeSink,
 };
 use html5ever::{Attribute, QualName, TokenizerResult};
-use scraper::{Html, HtmlTreeSink};
+use scraper::{Html, HtmlTreeSink, Node};
 
 use crate::plain_markup;
 use crate::supply::{Raw, Supply};
@@ -94,7 +94,7 @@ pub(crate) fn is_closed(tag: &Tag) -> bool {
 /// Parses until the end or the first limit. In XHTML (`xml`), `<script src="x"/>` is a complete element.
 pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Option<Truncation>) {
     let sink = CappedSink {
-        inner: HtmlTreeSink::new(Html::new_document()),
+        inner: HtmlTreeSink::new(document_for(text, limits)),
         nodes: Cell::new(0),
         last: Cell::new(None),
         attributes: Cell::new(0),
@@ -128,6 +128,16 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
     }
     tokenizer.end();
     (tokenizer.sink.builder.sink.finish(), truncated)
+}
+
+/// Returns an empty document with space for the nodes of `text`: a tree that grows is copied several times.
+fn document_for(text: &str, limits: &ParseLimits) -> Html {
+    // An element has two tags, and mostly a text.
+    let tags = memchr::memchr_iter(b'<', text.as_bytes()).count();
+    let nodes = (tags + tags / 8 + 16).min(limits.max_nodes);
+    let mut html = Html::new_document();
+    html.tree = Tree::with_capacity(Node::Document, nodes);
+    html
 }
 
 /// Passes tokens to the tree builder until a limit is reached within a piece.

@@ -4,7 +4,7 @@
 const LEAVES: usize = 16;
 
 /// Blocks that are scored at once, in vectors.
-const BLOCKS: usize = 16;
+const BLOCKS: usize = 32;
 
 /// A node: one value is compared with a threshold. All nodes of a tree are evaluated, for many blocks at once. That
 /// is cheaper than following each block's path to its leaf, because the branches are unpredictable.
@@ -26,7 +26,7 @@ impl Node {
 #[derive(Clone, Copy, Debug)]
 struct Tree {
     nodes: [Node; LEAVES - 1],
-    scores: [i16; LEAVES],
+    scores: [i32; LEAVES],
 }
 
 /// Trees whose scores are added.
@@ -51,17 +51,17 @@ impl Forest {
     fn score(&self, evidence: &[[f32; BLOCKS]]) -> [i32; BLOCKS] {
         let mut sum = [0i32; BLOCKS];
         for Tree { nodes, scores } in &self.0 {
-            let mut left = [u32::MAX; BLOCKS];
+            let mut excluded = [0u32; BLOCKS];
             for &Node { threshold, feature, below } in nodes {
                 let Some(values) = evidence.get(usize::from(feature)) else { continue };
-                for (left, value) in left.iter_mut().zip(values) {
-                    *left &= !(u32::from(*value > threshold).wrapping_neg() & below);
+                for (excluded, value) in excluded.iter_mut().zip(values) {
+                    *excluded |= u32::from(*value > threshold).wrapping_neg() & below;
                 }
             }
-            for (sum, left) in sum.iter_mut().zip(left) {
-                let leaf = left.trailing_zeros() as usize % LEAVES;
+            for (sum, excluded) in sum.iter_mut().zip(excluded) {
+                let leaf = excluded.trailing_ones() as usize % LEAVES;
                 // The sums are far from the limits of `i32`.
-                *sum = sum.wrapping_add(scores.get(leaf).copied().map_or(0, i32::from));
+                *sum = sum.wrapping_add(scores.get(leaf).copied().unwrap_or(0));
             }
         }
         sum
@@ -122,7 +122,7 @@ impl Tree {
             }
             match parts.get(at)?.as_slice() {
                 [score] => {
-                    *tree.scores.get_mut(leaves)? = score.parse().ok()?;
+                    *tree.scores.get_mut(leaves)? = score.parse::<i16>().ok()?.into();
                     leaves += 1;
                 }
                 [feature, threshold, left, right] => {
