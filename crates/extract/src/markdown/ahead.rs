@@ -11,20 +11,24 @@ use crate::trace::{Span, Trace};
 
 /// Knows what is kept in the elements of a page.
 #[derive(Debug)]
-pub(super) struct Ahead<'a> {
-    spans: &'a [Span],
-    states: &'a [State],
+pub(super) struct Ahead {
+    /// The spans that are kept.
+    pub(super) spans: Vec<Span>,
     /// The elements around kept spans.
-    above: HashSet<NodeId, FixedState>,
+    pub(super) above: HashSet<NodeId, FixedState>,
 }
 
-impl<'a> Ahead<'a> {
+impl Ahead {
     /// # Complexity
     /// Linear in the spans and in the elements around those that are kept.
-    pub(super) fn of(html: &'a Html, trace: &'a Trace, states: &'a [State]) -> Self {
-        let spans = trace.spans();
+    pub(super) fn of(html: &Html, trace: &Trace, states: &[State]) -> Self {
+        let is_kept = |span: &&Span| {
+            states.get(span.block as usize).is_some_and(|state| *state != State::Dropped)
+        };
+        let spans: Vec<Span> = trace.spans().iter().filter(is_kept).copied().collect();
         let mut above: HashSet<NodeId, FixedState> = HashSet::default();
-        for span in spans.iter().filter(|span| is_kept(span, states)) {
+        above.reserve(spans.len());
+        for span in &spans {
             let ancestors = html.tree.get(span.node).into_iter().flat_map(|node| node.ancestors());
             for node in ancestors {
                 // Those around this one are there already.
@@ -33,20 +37,16 @@ impl<'a> Ahead<'a> {
                 }
             }
         }
-        Self { spans, states, above }
+        Self { spans, above }
     }
 
-    /// Returns whether an element contains no kept text or image. `next` is the number of the first span that may be in
-    /// it.
+    /// Returns whether an element contains no kept text or image. `next` is the number of the first kept
+    /// span that may be in it.
     ///
     /// # Complexity
     /// Constant.
     pub(super) fn is_empty(&self, node: NodeRef<'_, Node>, next: usize) -> bool {
-        let own = self.spans.get(next).filter(|span| span.node == node.id());
-        !(own.is_some_and(|span| is_kept(span, self.states)) || self.above.contains(&node.id()))
+        let is_kept = self.spans.get(next).is_some_and(|span| span.node == node.id());
+        !(is_kept || self.above.contains(&node.id()))
     }
-}
-
-fn is_kept(span: &Span, states: &[State]) -> bool {
-    states.get(span.block as usize).is_some_and(|state| *state != State::Dropped)
 }

@@ -32,14 +32,15 @@ pub(super) fn build(
     limits: &MarkdownLimits,
     marks: &mut Marks,
 ) -> Vec<Block> {
+    let ahead = Ahead::of(&elements.html, &elements.trace, states);
     let mut walk = Walk {
         elements,
         shown,
         states,
         limits,
         marks,
-        notes: Notes::of(elements, states),
-        ahead: Ahead::of(&elements.html, &elements.trace, states),
+        notes: Notes::of(elements, states, &ahead),
+        ahead,
         known: HashMap::default(),
         frames: vec![Frame::new(Kind::Root)],
         open: Vec::new(),
@@ -50,13 +51,20 @@ pub(super) fn build(
         depth: 0,
         next: 0,
     };
-    for edge in elements.html.tree.root().traverse() {
-        match edge {
-            Edge::Open(node) => walk.open(node),
+    let mut edge = Some(Edge::Open(elements.html.tree.root()));
+    while let Some(now) = edge {
+        edge = match now {
+            Edge::Open(node) => {
+                walk.open(node);
+                let child = if walk.has_no_effect() { None } else { node.first_child() };
+                Some(child.map_or(Edge::Close(node), Edge::Open))
+            }
             Edge::Close(node) => {
                 if node.value().is_element() {
                     walk.close();
                 }
+                let sibling = node.next_sibling().map(Edge::Open);
+                sibling.or_else(|| node.parent().map(Edge::Close))
             }
         }
     }
@@ -115,7 +123,7 @@ struct Walk<'a> {
     limits: &'a MarkdownLimits,
     marks: &'a mut Marks,
     notes: Notes,
-    ahead: Ahead<'a>,
+    ahead: Ahead,
     /// Absolute addresses of links, by their text in the page.
     known: HashMap<&'a str, Option<u32>, FixedState>,
     frames: Vec<Frame>,
@@ -126,14 +134,23 @@ struct Walk<'a> {
     links_bytes: usize,
     /// Number of open lists and quotes.
     depth: usize,
-    /// Next span of the trace.
+    /// Next kept span.
     next: usize,
 }
 
 impl<'a> Walk<'a> {
+    /// Returns whether what is inside the element that was just opened changes nothing: it is an empty block, such as a menu.
+    /// Inside inline elements there may be line breaks.
+    fn has_no_effect(&self) -> bool {
+        let in_code = matches!(self.frames.last(), Some(Frame { kind: Kind::Pre { .. }, .. }));
+        self.now.empty
+            && self.run.is_empty()
+            && !in_code
+            && self.open.last().is_some_and(|o| o.block)
+    }
+
     fn open(&mut self, node: NodeRef<'a, Node>) {
-        let spans = self.elements.trace.spans();
-        let span = spans.get(self.next).filter(|span| span.node == node.id());
+        let span = self.ahead.spans.get(self.next).filter(|span| span.node == node.id()).copied();
         self.next += usize::from(span.is_some());
         match node.value() {
             Node::Text(text) => {
@@ -147,9 +164,7 @@ impl<'a> Walk<'a> {
                     let state = block.and_then(|block| self.states.get(block as usize));
                     state.is_some_and(|state| *state != State::Dropped)
                 };
-                let shown = span.is_some_and(|span| {
-                    kept(Some(span.block)) && (span.inside || kept(span.block.checked_sub(1)))
-                });
+                let shown = span.is_some_and(|span| span.inside || kept(span.block.checked_sub(1)));
                 if shown && !self.now.skipped {
                     self.object(element);
                 }
@@ -333,7 +348,7 @@ impl<'a> Walk<'a> {
             "li" if !deep || matches!(top.kind, Kind::List { .. }) => Some(Kind::Item(0)),
             "pre" => Some(Kind::Pre { language: language(node), text: String::new() }),
             "table" => {
-                let spans = self.elements.trace.spans().get(self.next..).unwrap_or_default();
+                let spans = self.ahead.spans.get(self.next..).unwrap_or_default();
                 is_data(node, spans, self.states).then(|| Kind::Table(Grid::default()))
             }
             _ => None,
@@ -346,7 +361,7 @@ impl<'a> Walk<'a> {
         match number {
             Some(number) if !self.now.skipped => {
                 // Its text must be kept too.
-                let spans = self.elements.trace.spans().get(self.next..).unwrap_or_default();
+                let spans = self.ahead.spans.get(self.next..).unwrap_or_default();
                 let end = node.descendants().take(16).map(|node| node.id()).collect::<Vec<_>>();
                 let is_kept = |block: u32| {
                     self.states.get(block as usize).is_some_and(|state| *state == State::Kept)

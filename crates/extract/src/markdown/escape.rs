@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// Linear.
 pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out: &mut String) {
     let mut written = 0;
-    let signs = text.bytes().enumerate().filter(|(_, byte)| is_sign(*byte));
+    let signs = text.bytes().enumerate().filter(|(_, byte)| SIGNS[usize::from(*byte)]);
     for (at, byte) in signs {
         // Signs are ASCII, so `at` is a boundary.
         let (start, rest) = text.split_at(at);
@@ -41,9 +41,25 @@ pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out:
     out.push_str(text.get(written..).unwrap_or_default());
 }
 
-/// Returns whether a byte may be markup.
-const fn is_sign(byte: u8) -> bool {
-    matches!(byte, b'\\' | b'`' | b'[' | b']' | b'{' | b'*' | b'_' | b'~' | b'<' | b'&' | b'!')
+/// Which bytes may be markup.
+const SIGNS: [bool; 256] = bytes(b"\\`[]{*_~<&!", false);
+/// Which bytes need no escape in a destination.
+const PLAIN: [bool; 256] = bytes(b"/:.-_?=#%+,;@~", true);
+
+/// Returns a table of some bytes, and of letters and digits if `words`.
+const fn bytes(signs: &[u8], words: bool) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < table.len() {
+        table[at] = words && (at as u8).is_ascii_alphanumeric();
+        at += 1;
+    }
+    at = 0;
+    while at < signs.len() {
+        table[signs[at] as usize] = true;
+        at += 1;
+    }
+    table
 }
 
 /// Longest name of an entity in HTML, in bytes.
@@ -105,8 +121,7 @@ fn statement(line: &str) -> Cow<'_, str> {
 
 /// Returns an address as the destination of a link. It has no spaces, line ends or pipes.
 pub(super) fn destination(url: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:.-_?=#%+,;@~".contains(&byte);
-    if url.bytes().all(is_plain) {
+    if url.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         return url.into();
     }
     let mut safe = String::with_capacity(url.len());

@@ -27,12 +27,16 @@ pub(super) fn inline(run: &Run, marks: &Marks, breaks: Breaks) -> String {
             Token::Text(_) => {
                 let text = joined(&tokens, &mut at);
                 let before = out.chars().next_back().filter(|_| !line_start);
-                let mut escaped = String::new();
                 let mut later = tokens.iter().skip(at + 1);
                 let next = later.find(|token| !matches!(token, Token::Dropped));
                 let next = next.and_then(|next| first_char(next, breaks));
-                escape(&text, before, next, &mut escaped);
-                out.push_str(&if line_start { at_line_start(&escaped) } else { escaped.into() });
+                if line_start {
+                    let mut escaped = String::with_capacity(text.len());
+                    escape(&text, before, next, &mut escaped);
+                    out.push_str(&at_line_start(&escaped));
+                } else {
+                    escape(&text, before, next, &mut out);
+                }
             }
             Token::Code(_) => out.push_str(&code(&joined(&tokens, &mut at))),
             Token::Raw(text) => out.push_str(text),
@@ -99,7 +103,7 @@ fn write_mark(mark: Mark, opens: bool, single: char, marks: &Marks, out: &mut St
 
 /// Returns the tokens of a run. Spaces at the ends of marks move out of them.
 fn tokens<'a>(run: &'a Run, marks: &Marks) -> Vec<Token<'a>> {
-    let mut tokens = Vec::new();
+    let mut tokens = Vec::with_capacity(4 * run.pieces.len());
     let mut open: Vec<(u32, Mark)> = Vec::new();
     let mut space = false;
     let mut line_break = false;
@@ -134,8 +138,9 @@ fn tokens<'a>(run: &'a Run, marks: &Marks) -> Vec<Token<'a>> {
             What::Note(number) => Token::Raw(format!("[^{number}]")),
         };
         let wanted = marks.path(piece.mark);
+        let wanted = wanted.as_slice();
         let same = |(one, other): &(&(u32, Mark), &(u32, Mark))| one.1 == other.1;
-        let common = open.iter().zip(&wanted).take_while(same).count();
+        let common = open.iter().zip(wanted).take_while(same).count();
         while open.len() > common
             && let Some((_, mark)) = open.pop()
         {

@@ -9,6 +9,7 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 use url::{Position, Url};
 
+use super::ahead::Ahead;
 use super::input::{Elements, State};
 use crate::elements::attribute;
 use crate::trace::Trace;
@@ -53,14 +54,15 @@ impl Notes {
     /// Finds the footnotes whose text is kept.
     ///
     /// # Complexity
-    /// Linear in the tree; pages without references are walked once.
-    pub(super) fn of(elements: &Elements, states: &[State]) -> Self {
+    /// Linear in the tree, and in the elements with kept text if none of them is a reference, as on most pages.
+    pub(super) fn of(elements: &Elements, states: &[State], ahead: &Ahead) -> Self {
         let Elements { html, trace, base, .. } = elements;
-        let references = references(html, base);
         let mut notes = Self::default();
-        if references.is_empty() {
+        let kept = ahead.above.iter().filter_map(|id| html.tree.get(*id));
+        if !kept.into_iter().any(|node| referred(node, base).is_some()) {
             return notes;
         }
+        let references = references(html, base);
         let mut targets: HashMap<&str, (usize, u32), FixedState> = HashMap::default();
         for reference in &references {
             let number = targets.len() as u32 + 1;
@@ -122,34 +124,37 @@ struct Found {
 fn references<'a>(html: &'a Html, base: &Url) -> Vec<Reference<'a>> {
     let mut found = Vec::new();
     for (at, node) in html.tree.root().descendants().enumerate() {
-        let Some(element) = node.value().as_element().filter(|element| element.name() == "a")
-        else {
-            continue;
-        };
-        let href = attribute(element, "href").filter(|href| href.contains('#'));
-        let Some(href) = href else { continue };
-        let parent = node.parent().and_then(|parent| parent.value().as_element());
-        let class = attribute(element, "class").unwrap_or_default();
-        let is_above = parent.is_some_and(|parent| parent.name() == "sup")
-            || node
-                .children()
-                .any(|child| child.value().as_element().is_some_and(|child| child.name() == "sup"));
-        let is_named = class.contains("footnote-ref")
-            || class.contains("noteref")
-            || attribute(element, "role") == Some("doc-noteref");
         if found.len() >= MAX_REFERENCES {
-            continue;
+            break;
         }
-        let mark = text_of(node, MAX_NODES, MAX_MARK + 1);
-        let is_marked = is_above || is_named || is_in_brackets(&mark);
-        if !is_marked || mark.trim().is_empty() || mark.len() > MAX_MARK {
-            continue;
-        }
-        if let Some(target) = fragment(href, base).filter(|target| !target.is_empty()) {
+        if let Some(target) = referred(node, base) {
             found.push(Reference { outermost: outermost(node), target, at });
         }
     }
     found
+}
+
+/// Returns the place that a link leads to if it looks like a reference.
+fn referred<'a>(node: NodeRef<'a, Node>, base: &Url) -> Option<&'a str> {
+    let element = node.value().as_element().filter(|element| element.name() == "a")?;
+    let href = attribute(element, "href").filter(|href| href.contains('#'))?;
+    let mark = text_of(node, MAX_NODES, MAX_MARK + 1);
+    if mark.trim().is_empty() || mark.len() > MAX_MARK {
+        return None;
+    }
+    let is_raised =
+        |node: NodeRef<'_, Node>| node.value().as_element().is_some_and(|e| e.name() == "sup");
+    let class = attribute(element, "class").unwrap_or_default();
+    let is_marked = is_in_brackets(&mark)
+        || node.parent().is_some_and(is_raised)
+        || node.children().any(is_raised)
+        || class.contains("footnote-ref")
+        || class.contains("noteref")
+        || attribute(element, "role") == Some("doc-noteref");
+    if !is_marked {
+        return None;
+    }
+    fragment(href, base).filter(|target| !target.is_empty())
 }
 
 /// Returns the place on the same page to which a link leads.

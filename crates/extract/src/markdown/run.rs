@@ -1,6 +1,6 @@
 //! Collects text with marks, with white space collapsed as in a browser.
 
-use super::tree::{Piece, Run, What};
+use super::tree::{Piece, Run, What, is_blank};
 use crate::wrap::is_wide;
 
 /// A run that grows.
@@ -20,13 +20,11 @@ impl Growing {
     pub(super) fn text(&mut self, text: &str, mark: u32, code: bool) {
         let mut rest = text;
         while !rest.is_empty() {
-            let end = match plain_words(rest) {
-                0 => rest.find(is_space).unwrap_or(rest.len()),
-                end => end,
-            };
+            let plain = plain_words(rest);
+            let end = if plain > 0 { plain } else { rest.find(is_space).unwrap_or(rest.len()) };
             let (word, later) = rest.split_at(end);
             if !word.is_empty() {
-                self.word(word, mark, code);
+                self.word(word, plain == 0, mark, code);
             }
             let next = later.find(|c: char| !is_space(c)).unwrap_or(later.len());
             let (space, later) = later.split_at(next);
@@ -59,7 +57,8 @@ impl Growing {
         }
     }
 
-    fn word(&mut self, word: &str, mark: u32, code: bool) {
+    /// Adds a word. `special` ones may have invisible characters.
+    fn word(&mut self, word: &str, special: bool, mark: u32, code: bool) {
         // A line break between two wide characters is not a space.
         let joins =
             self.space == Some(true) && self.last.is_some_and(is_wide) && word.starts_with(is_wide);
@@ -72,8 +71,7 @@ impl Growing {
         self.space = None;
         self.begun = true;
         self.last = word.chars().next_back();
-        let clean = word.contains(is_invisible);
-        if clean {
+        if special && word.contains(is_invisible) {
             let word: String = word.chars().filter(|c| !is_invisible(*c)).collect();
             self.push(&word, mark, code);
         } else {
@@ -123,7 +121,7 @@ impl Growing {
         let pieces = std::mem::take(self).pieces;
         let mut breaks = 0;
         for piece in pieces {
-            let blank = matches!(&piece.what, What::Text(text) if text.trim().is_empty());
+            let blank = matches!(&piece.what, What::Text(text) if is_blank(text));
             if piece.what == What::Break {
                 breaks += 1;
                 continue;

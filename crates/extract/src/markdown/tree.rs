@@ -103,6 +103,7 @@ impl Marks {
     pub(super) fn push(&mut self, below: u32, mark: Mark) -> u32 {
         let is_link = matches!(mark, Mark::Link(_));
         let path = self.path(below);
+        let path = path.as_slice();
         let has = |other: &(u32, Mark)| match other.1 {
             Mark::Link(_) => is_link,
             other => other == mark,
@@ -116,16 +117,30 @@ impl Marks {
     }
 
     /// Returns the marks from the outermost to the innermost, each with its entry.
-    pub(super) fn path(&self, mut at: u32) -> Vec<(u32, Mark)> {
-        let mut path = Vec::new();
+    pub(super) fn path(&self, mut at: u32) -> Path {
+        let mut marks = [(0, Mark::Strong); MAX_MARKS as usize];
+        let mut from = marks.len();
         while at != 0
             && let Some((below, Some(mark), _)) = self.entries.get(at as usize)
+            && let Some(before) = from.checked_sub(1)
+            && let Some(slot) = marks.get_mut(before)
         {
-            path.push((at, *mark));
+            (*slot, from) = ((at, *mark), before);
             at = *below;
         }
-        path.reverse();
-        path
+        Path { marks, from }
+    }
+}
+
+/// The marks of a text.
+pub(super) struct Path {
+    marks: [(u32, Mark); MAX_MARKS as usize],
+    from: usize,
+}
+
+impl Path {
+    pub(super) fn as_slice(&self) -> &[(u32, Mark)] {
+        self.marks.get(self.from..).unwrap_or_default()
     }
 }
 
@@ -133,9 +148,14 @@ impl Run {
     /// Returns whether nothing of it is visible.
     pub(super) fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| match &piece.what {
-            What::Text(text) | What::Code(text) => text.trim().is_empty(),
+            What::Text(text) | What::Code(text) => is_blank(text),
             What::Break => true,
             What::Image { .. } | What::Note(_) => false,
         })
     }
+}
+
+/// Returns whether a text has only white space.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(char::is_whitespace)
 }
