@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// Linear.
 pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out: &mut String) {
     let mut written = 0;
-    let signs = text.bytes().enumerate().filter(|(_, byte)| SIGNS[usize::from(*byte)]);
+    let signs = text.bytes().enumerate().filter(|(_, byte)| has(SIGNS, *byte));
     for (at, byte) in signs {
         // Signs are ASCII, so `at` is a boundary.
         let (start, rest) = text.split_at(at);
@@ -41,25 +41,24 @@ pub(super) fn escape(text: &str, before: Option<char>, after: Option<char>, out:
     out.push_str(text.get(written..).unwrap_or_default());
 }
 
-/// Which bytes may be markup.
-const SIGNS: [bool; 256] = bytes(b"\\`[]{*_~<&!", false);
-/// Which bytes need no escape in a destination.
-const PLAIN: [bool; 256] = bytes(b"/:.-_?=#%+,;@~", true);
+/// Characters that may be markup.
+const SIGNS: u128 = set(b"\\`[]{*_~<&!");
+/// Characters that need no escape in a destination.
+const PLAIN: u128 =
+    set(b"/:.-_?=#%+,;@~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
 
-/// Returns a table of some bytes, and of letters and digits if `words`.
-const fn bytes(signs: &[u8], words: bool) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut at = 0;
-    while at < table.len() {
-        table[at] = words && (at as u8).is_ascii_alphanumeric();
-        at += 1;
+/// Returns a set of ASCII characters, one bit each.
+const fn set(mut characters: &[u8]) -> u128 {
+    let mut set = 0;
+    while let [first, rest @ ..] = characters {
+        set |= 1 << *first;
+        characters = rest;
     }
-    at = 0;
-    while at < signs.len() {
-        table[signs[at] as usize] = true;
-        at += 1;
-    }
-    table
+    set
+}
+
+const fn has(set: u128, byte: u8) -> bool {
+    byte.is_ascii() && (set >> byte) & 1 == 1
 }
 
 /// Longest name of an entity in HTML, in bytes.
@@ -121,7 +120,7 @@ fn statement(line: &str) -> Cow<'_, str> {
 
 /// Returns an address as the destination of a link. It has no spaces, line ends or pipes.
 pub(super) fn destination(url: &str) -> Cow<'_, str> {
-    if url.bytes().all(|byte| PLAIN[usize::from(byte)]) {
+    if url.bytes().all(|byte| has(PLAIN, byte)) {
         return url.into();
     }
     let mut safe = String::with_capacity(url.len());
