@@ -154,28 +154,56 @@ fn paths_that_grow_end() {
     crawled("growing", |path| number(path.rsplit('/').next()?), |to| format!("{}/p{to}", fresh()));
 }
 
-#[test]
-fn names_under_one_domain_end() {
+/// Crawls a domain with endless hosts: `page_at` returns the page of a path with its query, and `link` its address.
+fn domain_crawled(
+    name: &str,
+    page_at: impl Fn(&str) -> Option<u64> + Send + Sync + 'static,
+    link: impl Fn(u64) -> String + Send + Sync + 'static,
+) {
     let proxy = Server::answering(
-        Arc::new(|path, _| {
+        Arc::new(move |path, _| {
             let url = url::Url::parse(path).unwrap();
-            let link = |to: u64| format!("http://h{}.trap.example/p{to}", fresh());
             match url.path() {
                 "/robots.txt" | "/sitemap.xml" => missing(),
-                "/" => page(0, link),
-                path => path
-                    .strip_prefix('/')
-                    .and_then(number)
-                    .map_or_else(missing, |number| page(number, link)),
+                "/" => page(0, &link),
+                _ => page_at(&url[url::Position::BeforePath..])
+                    .map_or_else(missing, |number| page(number, &link)),
             }
         }),
         ANSWER,
     );
     let bench = Bench::new();
-    // Each name is a host with a separate robots.txt and sitemap, so at most four requests run at a time.
+    // Each name is a host with a separate robots.txt, so at most four requests run at a time.
     let flags = ["--proxy", &proxy.url(""), "--scope", "domain", "--concurrency", "4"];
     let output = bench.crawl(&["http://trap.example/".to_owned()], &flags);
-    ended("host", &bench, &proxy, &output);
+    ended(name, &bench, &proxy, &output);
+    let maps = proxy.asked_all().iter().filter(|path| path.ends_with("/sitemap.xml")).count();
+    assert!(maps <= 5, "{name}: {maps} sitemaps tried");
+}
+
+#[test]
+fn names_under_one_domain_end() {
+    let host = || format!("http://h{}.trap.example", fresh());
+    domain_crawled(
+        "host",
+        |path| number(path.strip_prefix('/')?),
+        move |to| format!("{}/p{to}", host()),
+    );
+    domain_crawled(
+        "host and parameter",
+        |path| number(path_of(path).strip_prefix('/')?),
+        move |to| format!("{}/p{to}?s={}", host(), fresh()),
+    );
+    domain_crawled(
+        "host and folder",
+        |path| number(path.rsplit('/').next()?),
+        move |to| format!("{}/{}/p{to}", host(), fresh()),
+    );
+    domain_crawled(
+        "host and last segment",
+        |path| number(path.split('/').nth(1)?),
+        move |to| format!("{}/p{to}/{}", host(), fresh()),
+    );
 }
 
 #[test]

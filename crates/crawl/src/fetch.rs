@@ -24,11 +24,11 @@ use super::interstitial;
 use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
 use super::page::{PageWork, Unread};
-use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
 use super::seed_list;
 use super::stats::Budget;
 use super::trust::believes_validators;
+use super::usual_sitemap::USUAL_SITEMAP;
 use super::weight;
 use super::weight::ROOM_KIB;
 
@@ -494,6 +494,7 @@ async fn passes_host_files(
     place: &mut LeaseSlot,
 ) -> Result<(), (Blocked, Source)> {
     let source = ask_robots(shared, lease, place).await?;
+    shared.rules.try_usual_sitemap(shared, lease, source);
     if lease.entry.kind == EntryKind::Page
         && shared.patience.obey_reservations
         && let Some(found) = place.server(shared.rules.reserved(shared, lease, source)).await

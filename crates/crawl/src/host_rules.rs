@@ -9,6 +9,8 @@ use hapax_url::{UrlKey, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
 
+use crate::usual_sitemap::UsualSitemaps;
+
 /// Hosts with rules in memory: a file of 500 KiB takes about 1.4 MB.
 pub(crate) const MAX_HOSTS: usize = 256;
 
@@ -70,6 +72,7 @@ pub(crate) struct HostRules {
     named: Mutex<HashSet<UrlKey>>,
     /// Hosts whose long Crawl-delay was logged.
     slow: Mutex<HashSet<UrlKey>>,
+    pub(crate) usual_sitemaps: Mutex<UsualSitemaps>,
     /// Sitemaps outside of the crawl that are not yet logged.
     pub(crate) elsewhere: Mutex<Vec<Url>>,
 }

@@ -78,6 +78,7 @@ mod trust;
 mod unforget;
 mod upgrade;
 mod url_rules;
+mod usual_sitemap;
 mod verdicts;
 mod visited;
 mod visits;

@@ -12,6 +12,7 @@ use super::context::Shared;
 use super::host_file::{AGAIN, ROBOTS, VALID, note, read_note};
 use super::host_rules::{Found, HostRule, HostRules, Source};
 use super::rules::names_host;
+use super::usual_sitemap::USUAL_SITEMAP;
 
 /// Limit of all attempts, without the pauses of one redirect chain.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -57,6 +58,17 @@ impl HostRules {
             (false, false) => Source::Other,
         };
         (rule, source)
+    }
+
+    /// Tries `/sitemap.xml` if this is the second page of a host that waits for it.
+    pub(super) fn try_usual_sitemap(&self, shared: &Shared, lease: &Lease, source: Source) {
+        let mut usual = self.usual_sitemaps.lock().unwrap_or_else(PoisonError::into_inner);
+        if source != Source::Lease
+            && usual.is_due(&lease.host)
+            && let Ok(map) = lease.entry.url.join(USUAL_SITEMAP)
+        {
+            push_sitemap(shared, map);
+        }
     }
 }
 
@@ -170,27 +182,37 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     }
     if shared.sitemaps {
         // A recrawl reads sitemaps again, because they may list new pages: once a run, even if named repeatedly.
-        let (maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits);
+        let (mut maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits);
         let mut held = shared.rules.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         held.extend(elsewhere);
         drop(held);
-        for map in maps {
-            let again = shared.sitemaps_again && shared.rules.is_first(&map);
-            let map = Entry::sitemap(map, 0);
-            let pushed = match again {
-                true => shared.frontier.push_again(map),
-                false => shared.frontier.push(map),
-            };
-            if let Err(error) = pushed {
-                tracing::warn!("{error}");
+        if maps.is_empty() {
+            let url = &lease.entry.url;
+            let mut usual =
+                shared.rules.usual_sitemaps.lock().unwrap_or_else(PoisonError::into_inner);
+            if usual.is_tried(&lease.host, url, lease.entry.depth == 0) {
+                maps.extend(url.join(USUAL_SITEMAP));
             }
         }
+        maps.into_iter().for_each(|map| push_sitemap(shared, map));
     }
     HostRule::Rules(Arc::new(rules))
 }
 
-/// Returns the sitemaps that robots.txt names, on any host, or the default location if it names none. The second list
-/// contains those that are rejected as traps, which are logged.
+fn push_sitemap(shared: &Shared, map: Url) {
+    let again = shared.sitemaps_again && shared.rules.is_first(&map);
+    let map = Entry::sitemap(map, 0);
+    let pushed = match again {
+        true => shared.frontier.push_again(map),
+        false => shared.frontier.push(map),
+    };
+    if let Err(error) = pushed {
+        tracing::warn!("{error}");
+    }
+}
+
+/// Returns the sitemaps that robots.txt names, on any host. The second list contains those that are rejected as traps,
+/// which are logged.
 ///
 /// Source: sitemaps.org, "Sitemaps & Cross Submits".
 fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url>) {
@@ -203,13 +225,8 @@ fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url
             Err(Rejected::Scheme) => {}
         }
     }
-    if taken.is_empty() {
-        taken.extend(url.join(USUAL_SITEMAP));
-    }
     (taken, others)
 }
-
-pub(super) const USUAL_SITEMAP: &str = "/sitemap.xml";
 
 #[cfg(test)]
 mod tests {

@@ -89,8 +89,11 @@ impl Learning {
                 learnt.push((part.clone(), evidence.clone()));
             }
         }
-        if learnt.is_empty() {
-            learnt = self.parts_together(address, differing, kept);
+        // One of them may be learnt first, for which less evidence is enough.
+        for (part, evidence) in self.parts_together(address, differing, kept) {
+            if !learnt.iter().any(|(known, _)| *known == part) {
+                learnt.push((part, evidence));
+            }
         }
         learnt
     }

@@ -56,11 +56,17 @@ impl UrlRules {
         kept: (&Url, u64),
     ) -> Result<()> {
         let mut state = self.writing();
-        let (Some(of_url), Some(of_kept)) = (state.identity(url), state.identity(kept.0)) else {
+        let (Some(of_url), Some(mut of_kept)) = (state.identity(url), state.identity(kept.0))
+        else {
             return Ok(());
         };
         if of_url == of_kept {
-            return Ok(());
+            // A redirect to the kept page may have been noted before a rule made the two equivalent.
+            let Some(address) = Address::of(kept.0) else { return Ok(()) };
+            of_kept = address.without(|_| false).0;
+            if of_url == of_kept {
+                return Ok(());
+            }
         }
         let Some((_, from)) = redirected(frontier, &of_url)? else { return Ok(()) };
         let Some((number, first)) = redirected(frontier, &of_kept)? else { return Ok(()) };

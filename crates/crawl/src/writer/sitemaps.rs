@@ -13,8 +13,8 @@ use hapax_warc::format_time;
 use url::Url;
 
 use crate::admission::{Admission, Skip};
-use crate::robots::USUAL_SITEMAP;
 use crate::sitemap_origin::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, SitemapOrigin};
+use crate::usual_sitemap::USUAL_SITEMAP;
 use crate::writer::Writer;
 
 /// Log lines for refused entries of one sitemap; the rest is logged as one line per reason.
