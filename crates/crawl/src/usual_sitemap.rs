@@ -42,8 +42,12 @@ impl UsualSitemaps {
                 if self.waiting.len() >= MAX_WAITING {
                     self.waiting.clear();
                 }
-                self.waiting.insert(host);
-                return false;
+                // It waits already if its robots.txt had left memory between two pages.
+                if self.waiting.insert(host) {
+                    return false;
+                }
+                self.waiting.remove(&host);
+                return true;
             }
             hosts.push(host);
         }
@@ -76,6 +80,8 @@ mod tests {
         }
         assert!(tried(&mut usual, "seed.a.example", true));
         assert!(usual.is_due("h39.a.example"));
+        assert!(tried(&mut usual, "h38.a.example", false), "robots.txt was read anew for page two");
+        assert!(!usual.is_due("h38.a.example"));
         for host in ["h39.a.example", "h3.a.example", "new.a.example"] {
             assert!(!usual.is_due(host), "{host}");
         }

@@ -326,6 +326,16 @@ mod tests {
     }
 
     #[test]
+    fn a_host_and_a_folder_that_differ_together_are_learnt_at_once() {
+        let page = |at: u32| format!("http://h{at}.a.example/f{at}x/p{}", at % 5);
+        let kept: Vec<String> = (0..5).map(page).collect();
+        let few = learnt(&kept, (5..20).map(page));
+        assert!(few.is_empty(), "{few:?}");
+        let parts = learnt(&kept, (5..21).map(page));
+        assert_eq!(parts, ["segment 1 of the path, below /", "the host"]);
+    }
+
+    #[test]
     fn parameters_that_always_differ_together_are_learnt_unless_they_distinguish_pages() {
         let item =
             |id: u32, sort: u32| format!("http://a.example/i?id={id}&s={sort}&t={}", sort * 7);
