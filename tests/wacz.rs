@@ -68,6 +68,33 @@ fn a_packed_archive_has_every_record_by_its_index_and_the_kept_pages() {
 }
 
 #[test]
+fn a_filter_selects_pages_with_their_copies() {
+    let (bench, server) = crawled();
+    let file = bench.path("some.wacz");
+    let pack = |filter: &[&str]| {
+        let all = ["export", "--format", "wacz", "--to", file.to_str().unwrap()];
+        let (exit, _, err) = pipe(&[&all, filter].concat(), Some(&bench.data()), "");
+        assert_eq!(exit, 0, "{err}");
+        let read = read(&bench, "some.wacz");
+        let url = |line: &String| line.split_once(' ').unwrap().0.to_owned();
+        read.map(|(lines, pages)| (lines.iter().map(url).collect::<Vec<_>>(), pages.len() - 1, err))
+    };
+    let Some((urls, pages, _)) = pack(&["--min-copies", "2"]) else { return };
+    assert_eq!(urls, ["/copy/one", "/one", "/print/one"].map(|path| server.url(path)));
+    assert_eq!(pages, 1);
+    let all = pack(&["--min-words", "1"]).unwrap();
+    let every = pack(&[]).unwrap();
+    assert!(all.0 == every.0 && all.1 == every.1 && all.1 > 1, "{all:?} {every:?}");
+    let (urls, pages, err) = pack(&["--host", "other.example"]).unwrap();
+    assert!(urls.is_empty() && pages == 0 && err.contains("no page passes the filters"), "{err}");
+    // A restored page is no copy any more.
+    bench.run(&["duplicates", "restore", &server.url("/print/one")]);
+    let (urls, _, _) = pack(&["--min-copies", "1"]).unwrap();
+    let is_there = |path: &str| urls.contains(&server.url(path));
+    assert!(is_there("/copy/one") && is_there("/two") && !is_there("/print/one"), "{urls:?}");
+}
+
+#[test]
 fn an_archive_is_packed_beside_a_crawl_and_without_the_tail_of_a_killed_one() {
     let server = Server::slow(web(20, 6), std::time::Duration::from_millis(15));
     let bench = Bench::new();
@@ -162,7 +189,6 @@ fn a_pack_without_an_archive_or_a_file_is_refused() {
     let file = file.to_str().unwrap();
     refused(&bench, &[], "name it with --to");
     refused(&bench, &["--to", "-"], "name it with --to");
-    refused(&bench, &["--to", file, "--host", "a.example"], "omit --host");
     let other = Bench::new();
     let server = Server::start(std::collections::HashMap::from([(
         "/".to_owned(),

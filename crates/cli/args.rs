@@ -172,7 +172,7 @@ pub(crate) enum Command {
     },
     /// Write the kept pages as JSONL, CSV or Markdown, or the archive as WACZ
     #[command(
-        after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/\n  crawl export --format wacz --to crawl.wacz\n\nkill -9 during an export to s3:// leaves chunks that cost money; Ctrl-C leaves none.\nSet a lifecycle rule of the bucket: AbortIncompleteMultipartUpload."
+        after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/\n  crawl export --format wacz --to crawl.wacz\n\nAfter an interruption the same command continues. Until then, what was sent to s3:// costs money.\nFor exports that nobody continues, set a lifecycle rule of the bucket: AbortIncompleteMultipartUpload."
     )]
     Export(ExportArgs),
     /// Print changes of pages in durable order, for other programs

@@ -6,7 +6,7 @@ use anyhow::Result;
 use hapax_data::{KeptPage, NearMiss, NearMissOptions, NearMisses, SameValue, must_hold_pages};
 
 use super::duplicates::cell;
-use super::sink::{Sink, Table};
+use super::sink::Sink;
 use crate::args::ClosestArgs;
 use crate::exit::COMPLETE;
 use crate::output::{self, counted, line, number};
@@ -27,8 +27,7 @@ pub(super) fn run(args: &ClosestArgs) -> Result<u8> {
     let found = NearMisses::find(&args.data.data)?;
     let mut out = Sink::create(None)?;
     if args.csv {
-        let mut table = Table::new(out);
-        table.row([
+        out.record([
             "kind",
             "id",
             "url",
@@ -40,8 +39,8 @@ pub(super) fn run(args: &ClosestArgs) -> Result<u8> {
             "pages",
             "text",
         ])?;
-        found.lines(&options, |miss| rows(miss, &mut table))?;
-        table.finish()?;
+        found.lines(&options, |miss| rows(miss, &mut out))?;
+        out.finish()?;
         return Ok(COMPLETE);
     }
     let mut shown = 0u64;
@@ -103,11 +102,11 @@ fn text(miss: &NearMiss, out: &mut impl Write) -> Result<()> {
 }
 
 /// Writes a row for each page.
-fn rows(miss: NearMiss, table: &mut Table) -> Result<()> {
+fn rows(miss: NearMiss, out: &mut Sink) -> Result<()> {
     let mut row = |kind: &str, page: KeptPage, more: [String; 7]| {
         let mut cells = vec![kind.to_owned(), page.id.to_string(), cell(page.url)];
         cells.extend(more);
-        table.row(cells.iter().map(String::as_str))
+        out.record(cells.iter().map(String::as_str))
     };
     let mut same = |kind: &str, same: SameValue| -> Result<()> {
         let (pages, text) = (same.pages.to_string(), cell(same.text));

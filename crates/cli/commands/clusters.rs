@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::duplicates::{cell, open_all};
-use super::sink::{Sink, Table};
+use super::sink::Sink;
 use crate::args::ListArgs;
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, line, number};
@@ -134,10 +134,9 @@ fn sort(clusters: &mut [Cluster<'_>], order: Option<Order>, reverse: bool) {
 fn table<'a>(
     clusters: impl Iterator<Item = Cluster<'a>>,
     declared: impl Fn(&Cluster<'a>) -> hapax_data::Result<DeclaredCluster>,
-    out: Sink,
+    mut out: Sink,
 ) -> Result<u8> {
-    let mut table = Table::new(out);
-    table.row([
+    out.record([
         "of_id",
         "of_url",
         "copies",
@@ -169,9 +168,9 @@ fn table<'a>(
                 member.canonical.as_str().to_owned(),
                 member.relation.as_str().to_owned(),
             ];
-            table.row(cells.iter().map(String::as_str))?;
+            out.record(cells.iter().map(String::as_str))?;
         }
     }
-    table.finish()?;
+    out.finish()?;
     Ok(COMPLETE)
 }

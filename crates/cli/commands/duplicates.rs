@@ -7,7 +7,7 @@ use anyhow::Result;
 use hapax_dedup::Store;
 use serde_json::Value;
 
-use super::sink::{Sink, Table};
+use super::sink::Sink;
 use crate::args::{Data, DataDirs, ListArgs};
 use crate::exit::COMPLETE;
 use crate::output::{self, line, number};
@@ -217,10 +217,9 @@ const HEAD: [&str; 18] = [
 
 pub(super) fn table<'a>(
     page: impl Iterator<Item = (&'a Heads<'a>, &'a Row)>,
-    out: Sink,
+    mut out: Sink,
 ) -> Result<u8> {
-    let mut table = Table::new(out);
-    table.row(HEAD)?;
+    out.record(HEAD)?;
     let number = |value: Option<String>| value.unwrap_or_default();
     for (heads, row) in page {
         let entry = heads.shown(row)?.entry;
@@ -244,9 +243,9 @@ pub(super) fn table<'a>(
             cell(entry.cause.join(" ")),
             canonical_of_row(row, heads)?.as_str().to_owned(),
         ];
-        table.row(cells.iter().map(String::as_str))?;
+        out.record(cells.iter().map(String::as_str))?;
     }
-    table.finish()?;
+    out.finish()?;
     Ok(COMPLETE)
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::Result;
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::duplicates::cell;
-use super::sink::{Sink, Table};
+use super::sink::Sink;
 use crate::args::{Common, ExportArgs, ExportFormat, FilterArgs};
 use crate::exit::{COMPLETE, STOPPED, USAGE, coded};
 use crate::output::{self, counted};
@@ -49,45 +50,58 @@ fn export(args: &ExportArgs, common: &Common, stop: &Arc<AtomicBool>) -> Result<
         dirs.push(CorpusDir::open(data, crate::open_index::open(data)?)?);
     }
     let corpus = Corpus::new(&dirs)?;
-    if args.format == ExportFormat::Wacz {
-        return wacz(args, common, &corpus);
-    }
     let is_filtered = !filter.is_empty();
-    let export = Export::new(&corpus, filter, clean && !args.discards)?;
+    // A WACZ file has whole pages, but the same ones as any export.
+    let is_text = args.format != ExportFormat::Wacz || filter.min_words > 0;
+    let export = Export::new(&corpus, filter, clean && is_text && !args.discards)?;
     let bar = bar(common, args, &corpus);
     let progress = |count| bar.iter().for_each(|bar| bar.set_position(count));
     let any = match args.format {
         ExportFormat::Parquet => parquet(args, &export, stop, progress)?,
-        ExportFormat::Jsonl | ExportFormat::OpensearchBulk => {
-            let mut out = Sink::until(args.output.as_deref(), stop)?;
-            let any = export.pages(progress, |page| -> Result<()> {
-                if args.format == ExportFormat::OpensearchBulk {
-                    let [action, page] = page.bulk_lines()?;
-                    return Ok(writeln!(out, "{action}\n{}", output::json(&page))?);
-                }
-                Ok(writeln!(out, "{}", output::json(&serde_json::to_value(&page)?))?)
-            })?;
-            out.finish()?;
-            any
-        }
-        ExportFormat::Csv => {
-            let mut table = Table::new(Sink::until(args.output.as_deref(), stop)?);
-            table.row(CSV_COLUMNS)?;
-            let any = export.pages(progress, |page| -> Result<()> {
-                let cells = page.csv_row().map(cell);
-                table.row(cells.iter().map(String::as_str))
-            })?;
-            table.finish()?;
-            any
-        }
-        ExportFormat::Wacz => true, // packed above
+        ExportFormat::Wacz => wacz(args, &export, bar.as_ref())?,
         ExportFormat::Markdown => write_files(args, &export, progress)?,
+        _ => rows(args, &export, stop, progress)?,
     };
     bar.iter().for_each(ProgressBar::finish_and_clear);
     if !any && is_filtered {
         writeln!(std::io::stderr(), "crawl: no page passes the filters")?;
     }
     Ok(COMPLETE)
+}
+
+/// Writes a row a page to one output. Returns whether there was a page.
+fn rows(
+    args: &ExportArgs,
+    export: &Export<'_>,
+    stop: &Arc<AtomicBool>,
+    progress: impl FnMut(u64),
+) -> Result<bool> {
+    let format = args.format.to_possible_value().map(|format| format.get_name().to_owned());
+    let state = export.state_of_rows(&format.unwrap_or_default())?;
+    let mut out = Sink::continued(args.output.as_deref(), Some(&state), stop)?;
+    let before = out.read_before();
+    if before > 0 {
+        let after = counted(before, "page");
+        writeln!(std::io::stderr(), "crawl: the interrupted export continues after {after}")?;
+    } else if args.format == ExportFormat::Csv {
+        out.record(CSV_COLUMNS)?;
+    }
+    let any = export.pages_from(before, progress, |read, page| -> Result<()> {
+        out.begin_row(read)?;
+        match args.format {
+            ExportFormat::Csv => {
+                let cells = page.csv_row().map(cell);
+                out.record(cells.iter().map(String::as_str))
+            }
+            ExportFormat::OpensearchBulk => {
+                let [action, page] = page.bulk_lines()?;
+                Ok(writeln!(out, "{action}\n{}", output::json(&page))?)
+            }
+            _ => Ok(writeln!(out, "{}", output::json(&serde_json::to_value(&page)?))?),
+        }
+    })?;
+    out.finish()?;
+    Ok(any || before > 0)
 }
 
 fn filter(args: &FilterArgs) -> Result<PageFilter> {
@@ -121,9 +135,6 @@ fn refuse(args: &ExportArgs, filter: &PageFilter) -> Result<()> {
         _ if !is_store && named.contains("://") => "--to: name a path or s3://BUCKET/PREFIX",
         ExportFormat::Markdown | ExportFormat::Wacz if is_store => {
             "--to s3:// needs --format parquet, jsonl or csv. Write to a local path and copy it to the store"
-        }
-        ExportFormat::Wacz if !filter.is_empty() => {
-            "--format wacz packs the whole archive: omit --host and all other filters"
         }
         ExportFormat::Parquet if args.discards && filter.min_words > 0 => {
             "--min-words: the log of discarded pages has no texts. Omit it with --discards"
@@ -177,18 +188,17 @@ fn write_files(args: &ExportArgs, export: &Export<'_>, progress: impl FnMut(u64)
 /// The most damaged records to name.
 const DAMAGE_SHOWN: usize = 10;
 
-/// Packs the whole archive into one file.
-fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
+/// Packs the archive into one file. Returns whether there was a page.
+fn wacz(args: &ExportArgs, export: &Export<'_>, bar: Option<&ProgressBar>) -> Result<bool> {
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return Err(coded(USAGE, "--format wacz writes one file: name it with --to"));
     };
     let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
-    let bar = bar(common, args, corpus);
-    let (file, counts) = write_wacz(corpus, (file, path), |done, all| {
-        let _ = bar.as_ref().map(|bar| (bar.set_length(all), bar.set_position(done)));
+    let (file, counts) = write_wacz(export, (file, path), |done, all| {
+        let _ = bar.map(|bar| (bar.set_length(all), bar.set_position(done)));
     })?;
     file.finish().map_err(|error| unwritable(path, &error))?;
-    bar.iter().for_each(ProgressBar::finish_and_clear);
+    bar.iter().for_each(|bar| bar.finish_and_clear());
     for place in counts.damaged.iter().take(DAMAGE_SHOWN) {
         writeln!(std::io::stderr(), "crawl: {place}; not in the index")?;
     }
@@ -200,7 +210,7 @@ fn wacz(args: &ExportArgs, common: &Common, corpus: &Corpus<'_>) -> Result<u8> {
     }
     let (records, pages) = (counted(counts.records, "record"), counted(counts.pages, "kept page"));
     writeln!(std::io::stderr(), "crawl: {}: {records}, {pages}", path.display())?;
-    Ok(COMPLETE)
+    Ok(counts.pages > 0)
 }
 
 fn folder(args: &ExportArgs) -> Result<&Path> {

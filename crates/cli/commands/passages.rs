@@ -8,7 +8,7 @@ use hapax_data::{
 };
 
 use super::duplicates::cell;
-use super::sink::{Sink, Table};
+use super::sink::Sink;
 use crate::args::PassagesArgs;
 use crate::exit::COMPLETE;
 use crate::output::{self, counted, line, number};
@@ -33,8 +33,7 @@ pub(super) fn run(args: &PassagesArgs) -> Result<u8> {
     let wanted = |kind: PassageKind| kinds.is_empty() || kinds.iter().any(|one| one == kind.name());
     let mut out = Sink::create(None)?;
     if args.csv {
-        let mut table = Table::new(out);
-        table.row([
+        out.record([
             "passage",
             "kind",
             "words",
@@ -50,9 +49,9 @@ pub(super) fn run(args: &PassagesArgs) -> Result<u8> {
         let mut passage = 0u64;
         passages.lines(wanted, |line| -> Result<()> {
             passage += 1;
-            rows(passage, line, &mut table)
+            rows(passage, line, &mut out)
         })?;
-        table.finish()?;
+        out.finish()?;
         return Ok(COMPLETE);
     }
     let mut shown = 0u64;
@@ -71,7 +70,7 @@ pub(super) fn run(args: &PassagesArgs) -> Result<u8> {
 }
 
 /// Writes a row for each place.
-fn rows(passage: u64, line: PassageLine, table: &mut Table) -> Result<()> {
+fn rows(passage: u64, line: PassageLine, out: &mut Sink) -> Result<()> {
     let text = cell(line.text);
     for place in line.listed {
         let cells = [
@@ -87,7 +86,7 @@ fn rows(passage: u64, line: PassageLine, table: &mut Table) -> Result<()> {
             place.word.to_string(),
             text.clone(),
         ];
-        table.row(cells.iter().map(String::as_str))?;
+        out.record(cells.iter().map(String::as_str))?;
     }
     Ok(())
 }

@@ -8,40 +8,72 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 
 use crate::output::escape;
-use hapax_data::files::{Destination, NamedFile};
+use hapax_data::files::{ContinuedFile, Destination, NamedFile};
 
 pub(super) struct Sink {
-    out: BufWriter<Box<dyn Destination>>,
+    out: Box<dyn Destination>,
     terminal: bool,
 }
 
 impl Sink {
     /// A file or an object of a store, which appears when it is finished; stdout without a path or for `-`.
     pub(super) fn create(path: Option<&Path>) -> Result<Self> {
-        Self::until(path, &Arc::default())
+        Self::continued(path, None, &Arc::default())
     }
 
-    /// Does the same. Writing to a store ends with an error when `stop` becomes true.
+    /// Does the same, and continues what an interrupted command with the same state left there. Writing to a store ends
+    /// with an error when `stop` becomes true.
     #[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "no store"))]
-    pub(super) fn until(path: Option<&Path>, stop: &Arc<AtomicBool>) -> Result<Self> {
+    pub(super) fn continued(
+        path: Option<&Path>,
+        state: Option<&str>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self> {
         let (out, terminal): (Box<dyn Destination>, bool) = match path {
             #[cfg(feature = "parquet")]
             Some(path) if hapax_output::is_store(path) => {
-                (hapax_output::object(path, Arc::clone(stop))?, false)
+                (hapax_output::object(path, state, Arc::clone(stop))?, false)
             }
             Some(path) if path != Path::new("-") => {
-                let file = NamedFile::create(path)?;
-                let terminal = file.is_terminal();
-                (Box::new(file), terminal)
+                match state.and_then(|state| ContinuedFile::open(path, state)) {
+                    Some(file) => (Box::new(file), false),
+                    None => {
+                        let file = NamedFile::create(path)?;
+                        let terminal = file.is_terminal();
+                        (Box::new(file), terminal)
+                    }
+                }
             }
-            _ => (Box::new(io::stdout().lock()), io::stdout().is_terminal()),
+            _ => (Box::new(BufWriter::new(io::stdout().lock())), io::stdout().is_terminal()),
         };
-        Ok(Self { out: BufWriter::new(out), terminal })
+        Ok(Self { out, terminal })
+    }
+
+    /// Pages that need not be read again.
+    pub(super) fn read_before(&self) -> u64 {
+        self.out.read_before()
+    }
+
+    /// Says that the next line is that of a page before which `read` pages were read.
+    pub(super) fn begin_row(&mut self, read: u64) -> Result<()> {
+        Ok(self.out.begin_row(read)?)
+    }
+
+    /// Writes a record of CSV. Control characters are escaped on a terminal only; a file or program gets the bytes as
+    /// they are.
+    pub(super) fn record<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let mut record = csv::Writer::from_writer(Vec::new());
+        if self.terminal {
+            record.write_record(cells.into_iter().map(escape))?;
+        } else {
+            record.write_record(cells)?;
+        }
+        let record = record.into_inner().map_err(csv::IntoInnerError::into_error)?;
+        Ok(self.write_all(&record)?)
     }
 
     pub(super) fn finish(self) -> Result<()> {
-        let out = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(out.finish()?)
+        Ok(self.out.finish()?)
     }
 }
 
@@ -55,43 +87,6 @@ impl Write for Sink {
     }
 }
 
-/// A table for spreadsheets. Control characters are escaped on a terminal only; a file or program gets the bytes as
-/// they are.
-pub(super) struct Table {
-    rows: csv::Writer<Sink>,
-    terminal: bool,
-}
-
-impl Table {
-    pub(super) fn new(out: Sink) -> Self {
-        Self { terminal: out.terminal, rows: csv::Writer::from_writer(out) }
-    }
-
-    pub(super) fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) -> Result<()> {
-        let written = if self.terminal {
-            self.rows.write_record(cells.into_iter().map(escape))
-        } else {
-            self.rows.write_record(cells)
-        };
-        written.map_err(of_table)
-    }
-
-    pub(super) fn finish(self) -> Result<()> {
-        self.rows.into_inner().map_err(csv::IntoInnerError::into_error)?.finish()
-    }
-}
-
-/// Extracts the I/O error, so that a closed pipe is recognised.
-fn of_table(error: csv::Error) -> anyhow::Error {
-    match error.is_io_error() {
-        true => match error.into_kind() {
-            csv::ErrorKind::Io(error) => error.into(),
-            other => anyhow::anyhow!("{other:?}"),
-        },
-        false => error.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,9 +96,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut out = Sink::create(Some(file.path())).unwrap();
         out.terminal = terminal;
-        let mut table = Table::new(out);
-        table.row(["id", "a\u{1b}[31mb\u{9b}c\u{202e}\nd"]).unwrap();
-        table.finish().unwrap();
+        out.record(["id", "a\u{1b}[31mb\u{9b}c\u{202e}\nd"]).unwrap();
+        out.finish().unwrap();
         std::fs::read(file.path()).unwrap()
     }
 

@@ -130,12 +130,32 @@ impl<'s> Corpus<'s> {
         &self,
         mut each: impl FnMut(usize, StoredPage) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
+        self.pages_from(0, |_, dir, page| each(dir, page))
+    }
+
+    /// Does the same without the first `skip` pages of the indexes. `each` is also called with the number of pages of
+    /// the indexes before its page.
+    ///
+    /// # Errors
+    /// As [`pages`](Self::pages).
+    pub(crate) fn pages_from<E: From<hapax_index::Error>>(
+        &self,
+        skip: u64,
+        mut each: impl FnMut(u64, usize, StoredPage) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut before = 0;
         for (number, dir) in self.dirs.iter().enumerate() {
-            let mut failure = None;
-            dir.searcher.pages(|page| {
+            let (begin, mut failure) = (before, None);
+            before += dir.searcher.len();
+            if skip >= before {
+                continue;
+            }
+            let mut at = skip.max(begin);
+            dir.searcher.pages_from(at - begin, |page| {
                 if !self.is_joined() || self.kept.get(&digest(&page.url)) == Some(&number) {
-                    failure = each(number, page).err();
+                    failure = each(at, number, page).err();
                 }
+                at += 1;
                 failure.is_none()
             })?;
             failure.map_or(Ok(()), Err)?;

@@ -333,6 +333,15 @@ impl<'s> Export<'s> {
         Ok(format!("{} {filter} {}", self.corpus.state(), self.clean))
     }
 
+    /// Does the same for an export of a row a page in a format.
+    ///
+    /// # Errors
+    /// As [`state`](Self::state).
+    pub fn state_of_rows(&self, format: &str) -> Result<String> {
+        let (keys, version) = (CSV_COLUMNS.join(","), env!("CARGO_PKG_VERSION"));
+        Ok(format!("{} {format} {keys} {version}", self.state()?))
+    }
+
     /// Calls `each` with every page that passes the filter, until `each` fails, and `progress` with the number of pages
     /// read so far. Returns whether there was a page. The order depends on the indexes alone.
     ///
@@ -340,16 +349,29 @@ impl<'s> Export<'s> {
     /// Those of the index and the tables, and the first of `each`.
     pub fn pages<E: From<hapax_index::Error> + From<crate::Error>>(
         &self,
-        mut progress: impl FnMut(u64),
+        progress: impl FnMut(u64),
         mut each: impl FnMut(ExportedPage) -> std::result::Result<(), E>,
     ) -> std::result::Result<bool, E> {
-        let (mut read, mut any) = (0, false);
-        self.corpus.pages(|dir, page| {
-            read += 1;
-            progress(read);
+        self.pages_from(0, progress, |_, page| each(page))
+    }
+
+    /// Does the same without the first `skip` pages that it would read. `each` is also called with the number of pages
+    /// read before its page: with this number another call continues there.
+    ///
+    /// # Errors
+    /// As [`pages`](Self::pages).
+    pub fn pages_from<E: From<hapax_index::Error> + From<crate::Error>>(
+        &self,
+        skip: u64,
+        mut progress: impl FnMut(u64),
+        mut each: impl FnMut(u64, ExportedPage) -> std::result::Result<(), E>,
+    ) -> std::result::Result<bool, E> {
+        let mut any = false;
+        self.corpus.pages_from(skip, |before, dir, page| {
+            progress(before + 1);
             let Some(page) = self.exported(dir, page).map_err(E::from)? else { return Ok(()) };
             any = true;
-            each(page)
+            each(before, page)
         })?;
         Ok(any)
     }

@@ -1,6 +1,7 @@
 //! Reads and searches the index.
 
 use std::fmt::Write as _;
+use std::mem;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
@@ -360,11 +361,38 @@ impl Searcher {
     ///
     /// # Errors
     /// From the files.
-    pub fn pages(&self, mut visit: impl FnMut(StoredPage) -> bool) -> Result<()> {
+    pub fn pages(&self, visit: impl FnMut(StoredPage) -> bool) -> Result<()> {
+        self.pages_from(0, visit)
+    }
+
+    /// Does the same without the first `skip` pages, which are not read.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn pages_from(
+        &self,
+        mut skip: u64,
+        mut visit: impl FnMut(StoredPage) -> bool,
+    ) -> Result<()> {
         let run = || -> tantivy::Result<()> {
             for segment in self.reader.searcher().segment_readers() {
+                let count = u64::from(segment.num_docs());
+                if skip >= count {
+                    skip -= count;
+                    continue;
+                }
                 let store = segment.get_store_reader(STORE_CACHE)?;
-                for document in store.iter::<TantivyDocument>(segment.alive_bitset()) {
+                let documents: Box<dyn Iterator<Item = tantivy::Result<TantivyDocument>>> =
+                    match mem::take(&mut skip) {
+                        0 => Box::new(store.iter(segment.alive_bitset())),
+                        skip => Box::new(
+                            segment
+                                .doc_ids_alive()
+                                .skip(usize::try_from(skip).unwrap_or(usize::MAX))
+                                .map(|id| store.get(id)),
+                        ),
+                    };
+                for document in documents {
                     if !visit(stored(&document?, self.fields)) {
                         return Ok(());
                     }

@@ -6,21 +6,22 @@ mod client;
 mod fault;
 mod http;
 mod limits;
+mod object;
 mod prefix;
 mod upload;
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hapax_data::files::Destination;
 
-use crate::error::{Error, Result, StoreFault};
+use crate::error::{Result, StoreFault};
 use access::Access;
 use address::Address;
 use client::{Client, Stop};
 use limits::Pace;
+use object::Object;
 
 pub(crate) use prefix::Prefix;
 pub(crate) use upload::Upload;
@@ -30,46 +31,33 @@ pub fn is_store(path: &Path) -> bool {
     Address::of_path(path).is_some()
 }
 
-/// Begins a new object, `s3://BUCKET/KEY`, which replaces the one of this key. Credentials, region and endpoint come
-/// from the variables `AWS_*` of the environment. When `stop` becomes true, the next write fails.
+/// Begins a new object, `s3://BUCKET/KEY`, which replaces the one of this key, or continues the one that an interrupted
+/// export with the same `state` began. Credentials, region and endpoint come from the variables `AWS_*` of the
+/// environment. When `stop` becomes true, the next write fails.
 ///
 /// # Errors
 /// If the address or a variable is not valid, credentials are missing, or the store does not accept an upload.
-pub fn object(address: &Path, stop: Arc<AtomicBool>) -> hapax_data::Result<Box<dyn Destination>> {
+pub fn object(
+    address: &Path,
+    state: Option<&str>,
+    stop: Arc<AtomicBool>,
+) -> hapax_data::Result<Box<dyn Destination>> {
     let address = Address::parse(&address.to_string_lossy())?;
-    let upload = upload_with(&address, &Access::from_env()?, Pace::default(), stop)?;
-    Ok(Box::new(Object(upload)))
+    Ok(Box::new(object_with(&address, &Access::from_env()?, Pace::default(), (state, stop))?))
 }
 
-/// An upload whose errors are those of hapax-data.
-struct Object(Upload);
-
-impl Write for Object {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(|error| match error.downcast::<Error>() {
-            Ok(error) => io::Error::other(hapax_data::Error::from(error)),
-            Err(error) => error,
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl Destination for Object {
-    fn finish(self: Box<Self>) -> hapax_data::Result<()> {
-        Ok(self.0.finish().map(drop)?)
-    }
-}
-
-fn upload_with(address: &Address, access: &Access, pace: Pace, stop: Stop) -> Result<Upload> {
+fn object_with(
+    address: &Address,
+    access: &Access,
+    pace: Pace,
+    (state, stop): (Option<&str>, Stop),
+) -> Result<Object> {
     let client = Arc::new(Client::new(address, access, pace, stop)?);
     if address.key.is_empty() {
         let problem = "this format writes one object. Name it: s3://BUCKET/pages.jsonl";
         return Err(client.fault("", StoreFault::Setting, problem));
     }
-    Upload::begin(&client, &address.key)
+    Object::open(&client, &address.key, state)
 }
 
 /// Opens a prefix without a request, by the variables of the environment.

@@ -25,10 +25,17 @@ fn written(dir: &Dir) -> (tempfile::TempDir, CorpusDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut index = Index::open(&folder.path().join("index"), jieba).unwrap();
     for (id, page) in (0..).zip(&dir.0) {
-        let (url, text) = (url(*page), format!("Page {page}"));
-        let page = Page { id, url: &url, text: &text, fetched: FETCHED, ..Page::default() };
+        let (own, text) = (url(*page), format!("Page {page}"));
+        let page = Page { id, url: &own, text: &text, fetched: FETCHED, ..Page::default() };
         index.add(&page).unwrap();
+        // Several segments, with pages that were deleted since.
+        let gone = (url(100 + id), 100 + id);
+        index.add(&Page { id: gone.1, url: &gone.0, ..page }).unwrap();
+        if id % 2 == 1 {
+            index.commit().unwrap();
+        }
     }
+    (0..dir.0.len() as u64).for_each(|id| index.delete(100 + id));
     index.commit().unwrap();
     let mut log = String::new();
     for (page, (of, second)) in &dir.1 {
@@ -88,6 +95,30 @@ proptest! {
             prop_assert_eq!(found.sighted.hosts, hosts.len() as u64);
             prop_assert_eq!(&found.sighted.first_seen, &at(seconds().min()));
             prop_assert_eq!(&found.sighted.last_seen, &at(seconds().max()));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn an_export_continues_after_any_page(dirs in proptest::collection::vec(dir(), 1..4)) {
+        let (_folders, dirs): (Vec<_>, Vec<_>) = dirs.iter().map(written).unzip();
+        let corpus = Corpus::new(&dirs).unwrap();
+        let export = Export::new(&corpus, PageFilter::default(), false).unwrap();
+        let from = |skip| {
+            let (mut pages, mut read) = (Vec::new(), skip);
+            let take = |before, page: ExportedPage| {
+                pages.push((before, page.url));
+                Ok::<_, crate::Error>(())
+            };
+            export.pages_from(skip, |now| read = now, take).unwrap();
+            (pages, read)
+        };
+        let (all, read) = from(0);
+        for skip in 0..=corpus.len() + 1 {
+            let rest: Vec<_> = all.iter().filter(|(before, _)| *before >= skip).cloned().collect();
+            prop_assert_eq!(from(skip), (rest, read.max(skip)), "{}", skip);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Files that others may have prepared: inputs must not leave a folder, outputs must not follow a link.
 
+mod continued;
 mod destination;
 mod exchange;
 mod folder_lock;
@@ -8,6 +9,7 @@ mod pipe;
 mod private;
 mod root;
 
+pub use continued::ContinuedFile;
 pub use destination::{Destination, NamedFile};
 pub use exchange::{end_exchange, exchange};
 pub use folder_lock::lock_folder;

@@ -145,6 +145,11 @@ pub fn is_temporary(name: &str) -> bool {
     letters.is_some_and(|letters| letters.len() == LETTERS)
 }
 
+/// Returns a name of a temporary file that depends on at least 16 letters alone.
+pub(super) fn temporary_name(letters: &str) -> String {
+    format!("{BEGINNING}{}{ENDING}", letters.get(..LETTERS).unwrap_or(letters))
+}
+
 /// Creates a temporary file in `folder` that no other process can have opened.
 fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();

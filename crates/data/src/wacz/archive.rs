@@ -1,5 +1,6 @@
 //! The files of an archive, and the lines of their index.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hapax_dedup::Policy;
@@ -8,6 +9,7 @@ use hapax_warc::{Member, Members, file_name};
 
 use super::cdxj::line_of;
 use super::sorted::SortedLines;
+use super::wanted::Wanted;
 use crate::archived::MAX_RECORD;
 use crate::error::{Context, Error, Result};
 use crate::files::open_stored;
@@ -149,26 +151,61 @@ impl ArchiveFile {
     }
 }
 
-/// Adds a line for each record of a file that can be read. Returns their number and the places of damage; `None` if `visit`,
-/// which gets the end of each record, returned false.
+/// What the index of a file found.
+#[derive(Debug, Default)]
+pub(super) struct Indexed {
+    /// Records with a line.
+    pub(super) records: u64,
+    /// Places of damage.
+    pub(super) damaged: Vec<String>,
+    /// Bytes of the wanted records, if not all are wanted.
+    pub(super) ranges: Vec<Range<u64>>,
+    /// Sum of these bytes.
+    pub(super) bytes: u64,
+}
+
+impl Indexed {
+    /// Adds a record to the ranges. Returns its offset in a file that has these ranges alone.
+    fn take(&mut self, member: &Member) -> u64 {
+        let (at, end) = (self.bytes, member.offset + member.length);
+        self.bytes += member.length;
+        match self.ranges.last_mut().filter(|last| last.end == member.offset) {
+            Some(last) => last.end = end,
+            None => self.ranges.push(member.offset..end),
+        }
+        at
+    }
+}
+
+/// Adds a line for each wanted record of a file that can be read. Returns `None` if `visit`, which gets the end of each
+/// record, returned false.
 pub(super) fn index(
     file: &ArchiveFile,
+    wanted: &Wanted,
     lines: &mut SortedLines,
     mut visit: impl FnMut(u64) -> bool,
-) -> Result<Option<(u64, Vec<String>)>> {
-    let (mut records, mut damaged) = (0, Vec::new());
+) -> Result<Option<Indexed>> {
+    let (mut indexed, mut damaged) = (Indexed::default(), Vec::new());
     let is_whole = visit(0)
         && file.each_readable(
             |member| {
-                if let Some(line) = line_of(&member, &file.name)? {
-                    lines.add(line)?;
-                    records += 1;
+                if wanted.has(&member.record) {
+                    let selected = (!wanted.is_all()).then(|| indexed.take(&member));
+                    let offset = selected.unwrap_or(member.offset);
+                    if let Some(line) = line_of(&member, offset, &file.name)? {
+                        lines.add(line)?;
+                        indexed.records += 1;
+                    }
                 }
                 Ok(visit(member.offset + member.length))
             },
             |place| damaged.push(place),
         )?;
-    Ok(is_whole.then_some((records, damaged)))
+    if wanted.is_all() {
+        indexed.ranges.push(0..file.length);
+        indexed.bytes = file.length;
+    }
+    Ok(is_whole.then_some(Indexed { damaged, ..indexed }))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::archive::{ArchiveFile, index};
 use super::sorted::SortedLines;
+use super::wanted::Wanted;
 use crate::error::{Context, Error, Result};
 use crate::files::{NewFile, open_stored};
 
@@ -45,10 +46,10 @@ pub fn write_cdxj(folder: &Path, last: u32, stop: impl Fn() -> bool) -> Result<u
         };
         let mut lines = SortedLines::new();
         let file = ArchiveFile { number, path: source, name, length };
-        let Some((_, damaged)) = index(&file, &mut lines, |_| !stop())? else {
+        let Some(indexed) = index(&file, &Wanted::all(), &mut lines, |_| !stop())? else {
             return Ok(written);
         };
-        for place in damaged {
+        for place in indexed.damaged {
             tracing::warn!("{place}: the record is not in the index {}", path.display());
         }
         let what = || path.display().to_string();

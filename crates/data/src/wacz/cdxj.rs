@@ -35,8 +35,8 @@ pub fn is_replayed(record: &Record) -> bool {
     matches!(kind, "response" | "revisit") && is_named("warc-target-uri") && is_named("warc-date")
 }
 
-/// Returns the line of a record, if it [is replayed](is_replayed).
-pub(super) fn line_of(member: &Member, file: &str) -> Result<Option<String>> {
+/// Returns the line of a record at an offset of a file, if it [is replayed](is_replayed).
+pub(super) fn line_of(member: &Member, offset: u64, file: &str) -> Result<Option<String>> {
     let record = &member.record;
     let kind = record.header("warc-type").unwrap_or_default();
     let (Some(url), Some(date)) = (record.header("warc-target-uri"), record.header("warc-date"))
@@ -62,7 +62,7 @@ pub(super) fn line_of(member: &Member, file: &str) -> Result<Option<String>> {
         status: parts.map(|(status, _, _)| status.to_string()),
         digest: record.header("warc-payload-digest"),
         length: member.length.to_string(),
-        offset: member.offset.to_string(),
+        offset: offset.to_string(),
         filename: file,
     };
     let digits: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
@@ -141,12 +141,12 @@ mod tests {
     #[test]
     fn a_line_has_the_key_the_time_and_the_place_of_a_record() {
         let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=x\r\n\r\nbody";
-        let line = line_of(&member("response", block), "pages-00001.warc.gz").unwrap().unwrap();
+        let line = line_of(&member("response", block), 7, "pages-00001.warc.gz").unwrap().unwrap();
         let expected = r#"example,a)/b?x&y 20261128085140 {"url":"http://www.a.example/B?y&x","mime":"text/html","status":"200","digest":"sha1:AAAA","length":"9","offset":"7","filename":"pages-00001.warc.gz"}"#;
         assert_eq!(line, expected);
-        let line = line_of(&member("revisit", block), "f").unwrap().unwrap();
+        let line = line_of(&member("revisit", block), 7, "f").unwrap().unwrap();
         assert!(line.contains(r#""mime":"warc/revisit","status":"200""#), "{line}");
-        assert!(line_of(&member("warcinfo", ""), "f").unwrap().is_none());
+        assert!(line_of(&member("warcinfo", ""), 7, "f").unwrap().is_none());
     }
 
     #[test]

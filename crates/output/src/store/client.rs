@@ -315,15 +315,36 @@ impl Client {
             }
             s3.abort_multipart(&path, &id).await
         };
+        self.at_end(key, abort)
+    }
+
+    /// Removes an object, even after a stop.
+    pub(crate) fn remove_at_end(&self, key: &str) -> Result<()> {
+        let (s3, path) = (self.s3.clone(), self.path(key)?);
+        self.at_end(key, async move { s3.delete(&path).await })
+    }
+
+    /// Waits for a request that removes something. It is limited by its time, and a stop must not prevent it.
+    fn at_end(
+        &self,
+        key: &str,
+        request: impl Future<Output = object_store::Result<()>> + Send + 'static,
+    ) -> Result<()> {
         let limited = async {
             let late = |_| S3Error::Generic { store: "S3", source: "no answer in time".into() };
-            tokio::time::timeout(ABORT_TIME, abort).await.map_err(late)?
+            tokio::time::timeout(ABORT_TIME, request).await.map_err(late)?
         };
-        // It is limited by its time, and a stop must not prevent it.
         match self.wait_while(key, limited, || Ok(()))? {
             Ok(()) | Err(S3Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.error(key, &error)),
         }
+    }
+
+    /// Returns whether the store still has an unfinished upload with so many chunks. It sends a byte as the next chunk,
+    /// which the true one replaces.
+    pub(crate) fn has_upload(&self, key: &str, id: &str, chunks: usize) -> bool {
+        let sent = self.send(key, id, chunks, vec![0]);
+        sent.and_then(|chunk| self.sent(key, chunk)).is_ok()
     }
 
     fn path(&self, key: &str) -> Result<Path> {

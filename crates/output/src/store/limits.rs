@@ -8,6 +8,10 @@ pub(crate) const CHUNK: usize = 8 << 20;
 pub(crate) const CHUNKS_AT_ONCE: usize = 3;
 /// Chunks of one object: S3's limit. With [`CHUNK`] an object has at most 78 GiB.
 pub(crate) const MAX_CHUNKS: usize = 10_000;
+/// New chunks after which an unfinished object is recorded, to continue it: 64 MiB.
+pub(crate) const SAVE_CHUNKS: usize = 8;
+/// Bytes of that record: it has at most 70 bytes a chunk.
+pub(crate) const MAX_NOTE: u64 = 1 << 20;
 /// Attempts of a request. `AWS_MAX_ATTEMPTS` changes it.
 pub(crate) const DEFAULT_ATTEMPTS: usize = 8;
 /// The largest value of `AWS_MAX_ATTEMPTS`.

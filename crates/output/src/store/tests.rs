@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::mem;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::limits::MAX_ANSWER;
 use super::*;
 use crate::cell::{Cell, Column, ColumnType};
+use crate::error::Error;
 use crate::parts::{Limits, Parts, Written};
 use server::{BUCKET, Fault, Server, error};
 
@@ -61,6 +63,10 @@ fn rows() -> Vec<Vec<Cell>> {
         text
     };
     (0..200).map(|number| vec![Cell::Text(text(number)), Cell::Integer(number)]).collect()
+}
+
+fn upload_with(address: &Address, access: &Access, pace: Pace, stop: Stop) -> Result<Upload> {
+    Upload::begin(&Arc::new(Client::new(address, access, pace, stop)?), &address.key)
 }
 
 fn resume(server: &Server) -> Result<Parts> {
@@ -251,13 +257,8 @@ fn a_wrong_bucket_and_refused_credentials_are_reported_before_a_page_is_read() {
     assert!(matches!(refused.into(), hapax_data::Error::Write(_)));
     // The same for a single object.
     let single = |address: &str, key| {
-        upload_with(
-            &Address::parse(address).unwrap(),
-            &access(&server, key, 2),
-            pace(),
-            Stop::default(),
-        )
-        .unwrap_err()
+        let (address, access) = (Address::parse(address).unwrap(), access(&server, key, 2));
+        object_with(&address, &access, pace(), (Some("one"), Stop::default())).unwrap_err()
     };
     assert_eq!(fault_of(&single("s3://no-such-bucket/x", "KEYID")), StoreFault::Bucket);
     assert_eq!(fault_of(&single("s3://corpus/x", "OTHER")), StoreFault::Refused);
@@ -417,4 +418,144 @@ async fn a_store_works_inside_of_a_runtime_of_the_caller() {
     let server = Server::start();
     assert_eq!(export(&server).unwrap().rows, 200);
     assert_eq!(stored_rows(&server), 200);
+}
+
+/// The object of a corpus of rows: row N has a text of N % 700 letters.
+fn row(number: u64) -> Vec<u8> {
+    format!("{number} {}\n", "x".repeat(number as usize * 37 % 700)).into_bytes()
+}
+
+fn object(server: &Server, state: &str, stop: &Stop) -> Result<Object> {
+    let address = Address::parse("s3://corpus/x/pages.csv").unwrap();
+    let of_state = (Some(state), Stop::clone(stop));
+    object_with(&address, &access(server, "KEYID", 2), pace(), of_state)
+}
+
+/// Writes a heading and the rows before `end` that the object misses; every third one was left out by a filter.
+fn write_rows(out: &mut Object, end: u64) -> std::io::Result<()> {
+    let before = out.read_before();
+    if before == 0 {
+        out.write_all(b"heading\n")?;
+    }
+    for number in (before..end).filter(|number| number % 3 != 0) {
+        out.begin_row(number).unwrap();
+        out.write_all(&row(number))?;
+    }
+    Ok(())
+}
+
+fn whole_object() -> Vec<u8> {
+    let rows = (0..300).filter(|number| number % 3 != 0).flat_map(row);
+    b"heading\n".iter().copied().chain(rows).collect()
+}
+
+const KEY: &str = "x/pages.csv";
+const NOTE: &str = "x/_pages.csv.export.json";
+
+#[test]
+fn an_object_whose_export_was_killed_anywhere_is_continued_and_equal() {
+    let server = Server::start();
+    let mut sent_twice = 0;
+    for first in (1..300).step_by(13) {
+        server.state().objects.insert(KEY.into(), (b"of before".to_vec(), None));
+        let mut before = 0;
+        for end in [first, 150, 290] {
+            let mut out = object(&server, "one", &Stop::default()).unwrap();
+            assert!(out.read_before() >= before, "durable rows stay");
+            before = out.read_before();
+            write_rows(&mut out, end).unwrap();
+            // As a kill does, this runs no destructor.
+            mem::forget(out);
+            assert_eq!(server.state().objects[KEY].0, b"of before");
+            assert_eq!(server.state().uploads.len(), 1, "of the killed one");
+        }
+        assert!(before > 90, "{before}");
+        server.state().log.clear();
+        let mut out = object(&server, "one", &Stop::default()).unwrap();
+        write_rows(&mut out, 300).unwrap();
+        Box::new(out).finish().unwrap();
+        assert!(server.state().objects[KEY].0 == whole_object(), "{first}");
+        assert_eq!(server.names(""), [KEY], "no note stays");
+        assert!(server.state().uploads.is_empty());
+        let chunks = server.state().log.iter().filter(|line| line.contains("partNumber")).count();
+        sent_twice = sent_twice.max(chunks);
+    }
+    assert!(
+        sent_twice < whole_object().len() / 1_000 / 2,
+        "{sent_twice} chunks after 290 of 300 rows"
+    );
+}
+
+#[test]
+fn an_object_of_other_pages_or_without_its_upload_begins_again() {
+    for (state, is_gone) in [("two", false), ("one", true)] {
+        let server = Server::start();
+        let mut out = object(&server, "one", &Stop::default()).unwrap();
+        write_rows(&mut out, 290).unwrap();
+        mem::forget(out);
+        assert!(server.names("").contains(&NOTE.to_owned()));
+        if is_gone {
+            // A lifecycle rule of the bucket removed it.
+            server.state().uploads.clear();
+        }
+        let mut out = object(&server, state, &Stop::default()).unwrap();
+        assert_eq!((out.read_before(), server.state().uploads.len()), (0, 1));
+        write_rows(&mut out, 300).unwrap();
+        Box::new(out).finish().unwrap();
+        assert!(server.state().objects[KEY].0 == whole_object(), "{state}");
+        assert_eq!((server.names("").len(), server.state().uploads.len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_stopped_or_lost_object_stays_if_it_can_be_continued_and_any_other_is_removed() {
+    for (rows, is_stopped, stays) in [(200, true, true), (200, false, true), (9, true, false)] {
+        let (server, stop) = (Server::start(), Stop::default());
+        let mut out = object(&server, "one", &stop).unwrap();
+        write_rows(&mut out, rows).unwrap();
+        if is_stopped {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        } else {
+            server.fail(|_| Some(Fault::Close));
+        }
+        let failed = (rows..300).find_map(|number| out.write_all(&row(number)).err()).unwrap();
+        let fault = if is_stopped { "was stopped" } else { "does not answer" };
+        assert!(failed.to_string().contains(fault), "{failed}");
+        drop(out);
+        server.heal();
+        assert_eq!(server.state().uploads.len(), usize::from(stays), "{rows} {is_stopped}");
+        assert_eq!(server.names("x/").len(), usize::from(stays));
+        let mut out = object(&server, "one", &Stop::default()).unwrap();
+        assert_eq!(out.read_before() > 0, stays);
+        write_rows(&mut out, 300).unwrap();
+        Box::new(out).finish().unwrap();
+        assert!(server.state().objects[KEY].0 == whole_object());
+    }
+    // A refused chunk.
+    let server = Server::start();
+    let mut out = object(&server, "one", &Stop::default()).unwrap();
+    write_rows(&mut out, 200).unwrap();
+    server.fail(|request| {
+        let is_chunk = request.query.contains_key("partNumber");
+        is_chunk.then(|| Fault::Answer(400, error("InvalidDigest", "no")))
+    });
+    assert!((200..300).any(|number| out.write_all(&row(number)).is_err()));
+    drop(out);
+    assert_eq!((server.names("").len(), server.state().uploads.len()), (0, 0));
+}
+
+#[test]
+fn credentials_for_one_object_alone_write_it_without_a_note() {
+    let server = Server::start();
+    server.fail(|request| {
+        (request.key == NOTE).then(|| Fault::Answer(403, error("AccessDenied", "no")))
+    });
+    let mut out = object(&server, "one", &Stop::default()).unwrap();
+    write_rows(&mut out, 300).unwrap();
+    Box::new(out).finish().unwrap();
+    assert!(server.state().objects[KEY].0 == whole_object());
+    let mut dropped = object(&server, "one", &Stop::default()).unwrap();
+    write_rows(&mut dropped, 300).unwrap();
+    drop(dropped);
+    assert_eq!((server.names(""), server.state().uploads.len()), (vec![KEY.to_owned()], 0));
 }

@@ -34,17 +34,22 @@ impl std::fmt::Debug for Upload {
 
 impl Upload {
     pub(crate) fn begin(client: &SharedClient, key: &str) -> Result<Self> {
-        let id = client.begin(key)?;
-        Ok(Self {
+        Ok(Self::resume(client, key, &client.begin(key)?, &[]))
+    }
+
+    /// Continues an upload after its first chunks.
+    pub(crate) fn resume(client: &SharedClient, key: &str, id: &str, chunks: &[String]) -> Self {
+        let chunk = |name: &String| PartId { content_id: name.clone() };
+        Self {
             client: SharedClient::clone(client),
             key: key.to_owned(),
-            id,
+            id: id.to_owned(),
             chunk: Vec::new(),
             sending: VecDeque::new(),
-            sent: Vec::new(),
-            bytes: 0,
+            sent: chunks.iter().map(chunk).collect(),
+            bytes: chunks.len() as u64 * client.pace.chunk as u64,
             is_open: true,
-        })
+        }
     }
 
     /// The store's name of the unfinished upload.
@@ -52,11 +57,49 @@ impl Upload {
         &self.id
     }
 
+    /// Bytes written so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes + self.chunk.len() as u64
+    }
+
+    /// Whether all bytes are in full chunks.
+    pub(crate) fn is_between_chunks(&self) -> bool {
+        self.chunk.is_empty()
+    }
+
+    /// Number of chunks, with those that are being sent.
+    pub(crate) fn chunks(&self) -> usize {
+        self.sent.len() + self.sending.len()
+    }
+
+    /// The first chunks, which the store has confirmed.
+    pub(crate) fn sent(&self) -> &[PartId] {
+        &self.sent
+    }
+
+    /// Leaves what was sent in the store, for a later export.
+    pub(crate) const fn leave(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Removes what was sent from the store.
+    pub(crate) fn abandon(&mut self) -> Result<()> {
+        if !mem::take(&mut self.is_open) {
+            return Ok(());
+        }
+        self.client.abort(&self.key, &self.id, mem::take(&mut self.sending).into())
+    }
+
     /// Sends the rest and makes the object appear. Returns its bytes.
     ///
     /// # Errors
     /// If the store refuses it or is lost. Then the object does not appear, or it is complete.
     pub(crate) fn finish(mut self) -> Result<u64> {
+        self.complete()
+    }
+
+    /// Does the same.
+    pub(crate) fn complete(&mut self) -> Result<u64> {
         if !self.chunk.is_empty() {
             self.send()?;
         }
@@ -69,7 +112,7 @@ impl Upload {
     }
 
     fn send(&mut self) -> Result<()> {
-        let number = self.sent.len() + self.sending.len();
+        let number = self.chunks();
         if number >= self.client.pace.max_chunks {
             let most = self.client.pace.max_chunks as u64 * self.client.pace.chunk as u64;
             let problem = format!(
@@ -118,9 +161,7 @@ impl Write for Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if self.is_open {
-            // The cause is reported already; an upload that stays has no name.
-            let _ = self.client.abort(&self.key, &self.id, mem::take(&mut self.sending).into());
-        }
+        // The cause is reported already; an upload that stays has no name.
+        let _ = self.abandon();
     }
 }
