@@ -501,6 +501,22 @@ fn random_capitals_of_a_path_end() {
 }
 
 #[test]
+fn random_capitals_of_a_parameter_end() {
+    crawled(
+        "capitalparameter",
+        |path| number(path.split_once('?').map_or(path, |(path, _)| path).strip_prefix('/')?),
+        |to| {
+            let random = u32::from_str_radix(&fresh(), 16).unwrap();
+            let name: String = "sessionvisit"
+                .char_indices()
+                .map(|(at, c)| if random >> at & 1 == 1 { c.to_ascii_uppercase() } else { c })
+                .collect();
+            format!("/p{to}?{name}={}", fresh())
+        },
+    );
+}
+
+#[test]
 fn many_random_parameters_end() {
     crawled(
         "eight",

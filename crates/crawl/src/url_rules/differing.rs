@@ -1,5 +1,6 @@
 //! In which parts two URLs differ.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::parts::{Address, Part, name_of, without_word, words_of};
@@ -26,7 +27,8 @@ impl Address {
         let values = |pairs: &[&str], name: &str| -> Vec<String> {
             pairs.iter().filter(|pair| name_of(pair) == name).map(|&pair| pair.to_owned()).collect()
         };
-        names.filter(|name| values(&one, name) != values(&two, name)).map(str::to_owned).collect()
+        let differs = |name: &Cow<'_, str>| values(&one, name) != values(&two, name);
+        names.filter(differs).map(Cow::into_owned).collect()
     }
 
     /// Returns in which parts two URLs of one site differ; `None` if they cannot be compared part by part.

@@ -1,6 +1,7 @@
 //! Filters of a list that links combine without end: `/list?colour=2&size=1&brand=3`, `/list?f=red,large`,
 //! `/list/red/large`. The pages differ, but show nothing that other pages of the site lack.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use url::Url;
@@ -277,11 +278,14 @@ impl Facets {
         } else {
             seen.combined = seen.combined.saturating_add(1);
             if seen.sets.len() < SETS {
-                let mut set: Vec<&str> = match form {
+                let mut set: Vec<Cow<'_, str>> = match form {
                     Form::Names => filters.iter().map(|filter| name_of(filter)).collect(),
-                    Form::Values | Form::Folder => filters.iter().map(String::as_str).collect(),
+                    Form::Values | Form::Folder => {
+                        filters.iter().map(|filter| filter.as_str().into()).collect()
+                    }
                 };
                 set.sort_unstable();
+                let set: Vec<&str> = set.iter().map(AsRef::as_ref).collect();
                 seen.sets.insert(hash(&set));
             }
         }
@@ -328,7 +332,7 @@ pub(crate) fn is_outside_list(page: &Url, link: &Url) -> bool {
 
 /// Returns the hashes of the name of a parameter and of the whole.
 fn named(pair: &str, hash: &impl Fn(&[&str]) -> u64) -> (u64, u64) {
-    (hash(&[name_of(pair)]), hash(&[pair]))
+    (hash(&[&*name_of(pair)]), hash(&[pair]))
 }
 
 fn path_of(part: &Part) -> &str {

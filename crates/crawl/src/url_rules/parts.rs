@@ -1,5 +1,6 @@
 //! The parts of a URL, and a URL without some of them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use hapax_url::registrable_site;
@@ -124,13 +125,22 @@ pub(crate) struct Address {
     pub(crate) pairs: Vec<String>,
 }
 
-/// Returns the name of a parameter in [`Part::Parameter`].
-pub(super) fn name_of(pair: &str) -> &str {
+/// Returns the name of a parameter in [`Part::Parameter`]. Sites that write it in random capitals have one parameter.
+pub(super) fn name_of(pair: &str) -> Cow<'_, str> {
     match pair.split_once('=') {
-        Some((name, _)) if is_random(name) => RANDOM,
-        Some((name, _)) => name,
-        None => UNNAMED,
+        Some((name, _)) if is_random(name) => RANDOM.into(),
+        Some((name, _)) if name.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            name.to_ascii_lowercase().into()
+        }
+        Some((name, _)) => name.into(),
+        None => UNNAMED.into(),
     }
+}
+
+/// Returns whether a rule for this name is about a parameter. Earlier versions learnt each name without a value, each
+/// random one, and each spelling.
+pub(super) fn is_named(pair: &str, name: &str) -> bool {
+    name_of(pair) == name || pair.split_once('=').map_or(pair, |(own, _)| own) == name
 }
 
 /// Returns whether a name is like `r81f3c`. The index of an array is no part of it: `filter[2026]`, `filter%5B2026%5D`.
@@ -147,11 +157,11 @@ pub(super) fn is_random(name: &str) -> bool {
     digits >= RANDOM_DIGITS || name.len() >= RANDOM_NAME && changes.count() >= RANDOM_CHANGES
 }
 
-/// Returns the parts that a parameter belongs to. Earlier versions learnt each name without a value, and each random one.
+/// Returns the parts that a parameter belongs to, of this version and of earlier ones.
 fn parts_of(pair: &str) -> impl Iterator<Item = Part> {
     let (general, own) = (name_of(pair), pair.split_once('=').map_or(pair, |(name, _)| name));
-    let former = Some(own).filter(|own| *own != general);
-    [Some(general), former].into_iter().flatten().map(|name| Part::Parameter(name.to_owned()))
+    let former = (general != own).then(|| own.to_owned());
+    [Some(general.into_owned()), former].into_iter().flatten().map(Part::Parameter)
 }
 
 /// Returns the words of a segment; nothing if it has one word or too many.
@@ -281,7 +291,7 @@ impl Address {
             Part::Tail { index, .. } => self.segments.get(*index..).unwrap_or_default().join("/"),
             Part::PathInfo | Part::Case | Part::Slashes | Part::Whole { .. } => self.path(),
             Part::Parameter(name) => {
-                let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
+                let own = self.pairs.iter().filter(|pair| is_named(pair, name));
                 own.map(String::as_str).collect::<Vec<_>>().join("&")
             }
             Part::Order | Part::Facets { .. } => self.pairs.join("&"),

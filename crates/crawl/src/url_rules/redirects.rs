@@ -123,3 +123,48 @@ fn redirected(frontier: &dyn Frontier, identity: &str) -> Result<Option<(u32, Ur
         .split_once(' ')
         .and_then(|(number, first)| Some((number.parse().ok()?, Url::parse(first).ok()?))))
 }
+
+#[cfg(test)]
+mod tests {
+    use hapax_frontier::{DiskFrontier, Options};
+
+    use super::*;
+    use crate::url_rules::evidence::Evidence;
+    use crate::url_rules::parts::Part;
+    use crate::url_rules::rule::Rule;
+
+    #[test]
+    fn redirects_noted_before_a_rule_count_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
+        let rules = UrlRules::default();
+        let url = |text: String| Url::parse(&format!("http://a.example/{text}")).unwrap();
+        let link =
+            |random: u64, page: u64| url(format!("go/r{:08x}/p{page}", random * 0x9E37_79B9));
+        let target = |page: u64, visit: u64| url(format!("p{page}?visit={visit}"));
+        for page in 0..40 {
+            rules.saw_redirect(&frontier, &link(page, page), &target(page, 1)).unwrap();
+        }
+        let visit = Part::Parameter("visit".to_owned());
+        let mut state = rules.writing();
+        state
+            .rules
+            .entry("a.example".to_owned())
+            .or_default()
+            .insert(visit, Rule::new(Evidence::default()));
+        drop(state);
+        let learnt = || {
+            let state = rules.reading();
+            let parts: Vec<String> = state.rules["a.example"].keys().map(Part::to_string).collect();
+            parts.contains(&"segment 2 of the path, below /go/".to_owned())
+        };
+        let mut needed = 0;
+        while !learnt() && needed < 40 {
+            let (page, second) = (needed, target(needed, 2));
+            rules.saw_redirect(&frontier, &link(100 + page, page), &second).unwrap();
+            rules.saw_redirects_to(&frontier, &second, (&target(page, 1), page)).unwrap();
+            needed += 1;
+        }
+        assert!(needed < 40, "the random segment of redirects is not learnt");
+    }
+}

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::differing::Differing;
-use super::parts::{Address, Part, name_of};
+use super::parts::{Address, Part, is_named};
 
 /// Required number of versions that differ from the other page in these parts only.
 const VERSIONS: u32 = 24;
@@ -97,7 +97,7 @@ impl Versions {
                 Part::Parameter(name) => Some(name),
                 _ => None,
             });
-            let has = |name: &String| address.pairs.iter().any(|pair| name_of(pair) == name);
+            let has = |name: &String| address.pairs.iter().any(|pair| is_named(pair, name));
             if seen.again <= MAX_VERSIONS
                 && names.clone().all(has)
                 && address.without(|part| set.contains(part)).1.len() >= set.len()
