@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::destination::{Destination, named};
 use super::output::{replace, temporary_name};
-use super::root::without_links;
+use super::root::{is_of_system, without_links};
 use crate::error::{Result, unwritable};
 
 /// Bytes in memory before they are written.
@@ -67,16 +67,17 @@ impl ContinuedFile {
 
     fn with_pace(path: &Path, state: &str, pace: Pace) -> Option<Self> {
         let old = path.symlink_metadata();
-        if old.as_ref().is_ok_and(|old| !old.is_file() && !old.is_symlink()) {
+        let is_special = old.as_ref().is_ok_and(|old| !old.is_file() && !old.is_symlink());
+        if is_special || is_of_system(path) {
             return None;
         }
         let part = hidden(path, "part")?;
         let (file, found) = own_part(&part, path, state)?;
-        if let Ok(old) = old.as_ref()
-            && old.is_file()
-        {
-            // As a file that is replaced at once.
-            file.set_permissions(old.permissions()).ok()?;
+        // As a file that is replaced at once.
+        let mode = old.ok().filter(fs::Metadata::is_file).map(|old| old.permissions());
+        if mode.is_some_and(|mode| file.set_permissions(mode).is_err()) {
+            let _ = fs::remove_file(&part);
+            return None;
         }
         let note = found.unwrap_or_else(|| Note { state: state.to_owned(), read: 0, bytes: 0 });
         Some(Self {
@@ -178,19 +179,23 @@ fn own_part(part: &Path, path: &Path, state: &str) -> Option<(File, Option<Note>
             return None;
         }
         let length = file.metadata().ok()?.len();
-        let note = read_note(path).filter(|note| note.state == state && note.bytes <= length);
-        let bytes = note.as_ref().map_or(0, |note| note.bytes);
-        if note.is_none() {
-            remove_note(path);
+        if let Some(note) = read_note(path)
+            && note.state == state
+            && note.bytes <= length
+        {
+            file.set_len(note.bytes).ok()?;
+            file.seek(SeekFrom::Start(note.bytes)).ok()?;
+            return Some((file, Some(note)));
         }
-        file.set_len(bytes).ok()?;
-        file.seek(SeekFrom::Start(bytes)).ok()?;
-        return Some((file, note));
     }
+    // A new one has the mode of today's umask.
     remove_note(path);
     let _ = fs::remove_file(part);
     let file = how.create_new(true).open(part).ok()?;
-    file.try_lock().ok()?;
+    if file.try_lock().is_err() {
+        let _ = fs::remove_file(part);
+        return None;
+    }
     Some((file, None))
 }
 
@@ -328,7 +333,9 @@ mod tests {
         write(&mut first, 9);
         Box::new(first).finish().unwrap();
         assert_eq!(fs::read(&path).unwrap().len(), 45 + 15);
-        assert!(ContinuedFile::open(folder.path(), "one").is_none());
+        for special in [folder.path(), Path::new("/dev/stdout"), Path::new("/dev/fd/1")] {
+            assert!(ContinuedFile::open(special, "one").is_none(), "{special:?}");
+        }
     }
 
     #[cfg(unix)]
